@@ -1,0 +1,35 @@
+//! What the user sees: results on standard output, everything else on standard error.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Standard output, buffered. Write to it with `writeln!(out, …)?`: a closed pipe then surfaces as an
+/// error that `main` turns into a quiet end, where `println!` would panic.
+pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::new(io::stdout().lock())
+}
+
+/// Prints `value` as indented JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut out = stdout();
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Says something to the user on standard error. Nothing can be done if standard error is closed.
+pub(crate) fn note(message: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{message}");
+}
+
+/// Prints an error with its causes.
+pub(crate) fn report(error: &anyhow::Error) {
+    note(format_args!("error: {error:#}"));
+}
+
+/// True if the reader of our standard output went away, as `becr … | head` does.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
