@@ -8,15 +8,16 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 /// Its name in the schema.
 pub(super) const NAME: &str = "becr_stems";
 
-/// Stems of all words, stop words included.
+/// A tokenizer for `tantivy` that gives the stems of all words, stop words included.
 #[derive(Clone, Default)]
-pub(super) struct StemTokenizer {
+pub struct StemTokenizer {
     analyzer: Arc<Analyzer>,
     word: String,
     token: Token,
 }
 
-pub(super) struct StemStream<'a> {
+/// The stems of one text.
+pub struct StemStream<'a> {
     scanner: Scanner<'a>,
     analyzer: &'a Analyzer,
     word: &'a mut String,

@@ -18,8 +18,9 @@ mod statistics;
 mod tests;
 mod writer;
 
+pub use analysis::StemTokenizer;
 pub use search::{FirstStage, Hit};
-pub use writer::Writer;
+pub use writer::{BYTES_PER_THREAD, Writer, threads};
 
 /// Folder of the engine's files inside an index directory.
 const FOLDER: &str = "first-stage";

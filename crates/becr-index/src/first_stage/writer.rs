@@ -8,8 +8,15 @@ use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyDocument};
 
 /// Memory of each indexing thread before it writes a segment.
-const BYTES_PER_THREAD: usize = 96 << 20;
+pub const BYTES_PER_THREAD: usize = 96 << 20;
+
+/// Beyond these, more threads bring little and cost memory.
 const MAX_THREADS: usize = 8;
+
+/// Threads that an index is written with.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))
+}
 
 /// Writes to the first-stage index; there can be one at a time.
 pub struct Writer {
@@ -32,9 +39,8 @@ impl Writer {
     }
 
     fn new(index: &tantivy::Index, fields: Fields, dir: &Path) -> Result<Self, IndexError> {
-        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS));
         let options = IndexWriterOptions::builder()
-            .num_worker_threads(threads)
+            .num_worker_threads(threads())
             .memory_budget_per_thread(BYTES_PER_THREAD)
             .build();
         let writer = index
