@@ -2,6 +2,8 @@
 
 mod bench;
 mod corpus;
+mod eval;
+mod folds;
 mod index;
 mod search;
 
@@ -11,6 +13,11 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     Index(index::Args),
     Search(search::Args),
+    /// Measure runs against relevance judgements and test their differences
+    Eval(eval::Args),
+    /// Make or check query-disjoint folds for cross-validation
+    #[command(subcommand)]
+    Folds(folds::Command),
     Bench(bench::Args),
 }
 
@@ -18,6 +25,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Index(args) => index::run(args),
         Command::Search(args) => search::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Folds(command) => folds::run(command),
         Command::Bench(args) => bench::run(args),
     }
 }

@@ -1,5 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+mod eval;
+mod folds;
 mod index;
 mod search;
 
