@@ -1,7 +1,7 @@
 //! Many files of many formats as one stream of documents.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
@@ -9,14 +9,20 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::document::Document;
 use crate::error::{CorpusError, ErrorKind, Fault, Place};
 use crate::format::Format;
+use crate::hashed::AlreadyHashed;
 use crate::input::Input;
 use crate::jsonl::Jsonl;
 use crate::lines::Lines;
 use crate::msmarco::MsMarco;
+use crate::note::Note;
 use crate::progress::Progress;
 use crate::records::{Content, Found, Records};
+use crate::rewind::Rewind;
+use crate::sgml::TrecSgml;
+use crate::side::{SideFiles, SideScores};
 use crate::skip::{OnError, SkipReport};
 use crate::walk::{Source, sources};
+use crate::warc::Warc;
 
 /// How to read a collection.
 #[derive(Clone, Debug)]
@@ -28,6 +34,8 @@ pub struct CorpusOptions {
     /// Whether to look for ids that come twice. Costs 17 to 34 bytes of memory per document (a 128-bit hash each in a
     /// hash set that doubles): about 1.1 GB for 50 million documents.
     pub check_duplicates: bool,
+    /// Scores by document id that become features.
+    pub side: SideFiles,
 }
 
 impl Default for CorpusOptions {
@@ -36,6 +44,7 @@ impl Default for CorpusOptions {
             format: None,
             on_error: OnError::Stop,
             check_duplicates: true,
+            side: SideFiles::default(),
         }
     }
 }
@@ -48,6 +57,7 @@ pub struct Corpus {
     current: Option<Open>,
     on_error: OnError,
     seen: Option<HashSet<u128, BuildHasherDefault<AlreadyHashed>>>,
+    side: SideScores,
     report: SkipReport,
     progress: Progress,
     /// Stored bytes of the files that are done.
@@ -67,17 +77,19 @@ impl Corpus {
     ///
     /// # Errors
     /// If a path does not exist or cannot be read, or if nothing of the format is in a folder.
-    pub fn open<P: AsRef<Path>>(paths: &[P], options: CorpusOptions) -> Result<Self, CorpusError> {
+    pub fn open<P: AsRef<Path>>(paths: &[P], options: &CorpusOptions) -> Result<Self, CorpusError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
         let (sources, others) = sources(&paths, options.format)?;
         let total = sources.iter().map(|source| source.size).sum();
         let mut report = SkipReport::default();
         report.add_left_out(OTHER_FILE, others);
+        let side = SideScores::read(&options.side, options.on_error, &mut report)?;
         Ok(Self {
             waiting: sources.into_iter(),
             current: None,
             on_error: options.on_error,
             seen: options.check_duplicates.then(HashSet::default),
+            side,
             report,
             progress: Progress::new(total),
             finished: 0,
@@ -108,8 +120,7 @@ impl Corpus {
             self.finish(size);
             return Ok(true);
         }
-        let readable = |format| matches!(format, Format::Jsonl | Format::MsMarco);
-        let Some(format) = source.format.or(told).filter(|&format| readable(format)) else {
+        let Some(format) = source.format.or(told) else {
             self.finish(size);
             let found = shown(input.head());
             return Err(CorpusError {
@@ -118,7 +129,7 @@ impl Corpus {
                 kind: ErrorKind::UnknownFormat { found },
             });
         };
-        let records = records(format, input);
+        let records = records(format, input, &source);
         self.current = Some(Open {
             path: source.path,
             size,
@@ -134,7 +145,7 @@ impl Corpus {
 
     /// Checks a record against the rules that span the collection.
     fn accept(&mut self, found: Found) -> Result<Option<Document>, Fault> {
-        let document = match found.content {
+        let mut document = match found.content {
             Content::Document(document) => document,
             Content::LeftOut(rule) => {
                 self.report.add_left_out(rule, 1);
@@ -152,6 +163,10 @@ impl Corpus {
             && !seen.insert(xxh3_128(document.id.as_bytes()))
         {
             return Err(fault(ErrorKind::DuplicateId { id: document.id }));
+        }
+        if !self.side.apply(&mut document) {
+            self.report.add_left_out(SPAM, 1);
+            return Ok(None);
         }
         Ok(Some(document))
     }
@@ -216,13 +231,17 @@ impl Iterator for Corpus {
     }
 }
 
+const SPAM: &str = "document below the spam threshold";
 const OTHER_FILE: &str = "file of another kind in a folder";
 
 /// The reader of a format.
-fn records(format: Format, input: Input) -> Box<dyn Records> {
+fn records(format: Format, input: Input, source: &Source) -> Box<dyn Records> {
     match format {
         Format::Jsonl => Box::new(Jsonl::new(Lines::new(input))),
-        _ => Box::new(MsMarco::new(Lines::new(input))),
+        Format::MsMarco => Box::new(MsMarco::new(Lines::new(input))),
+        Format::TrecSgml => Box::new(TrecSgml::new(Lines::new(input))),
+        Format::Warc => Box::new(Warc::new(Rewind::new(input))),
+        Format::Folder => Box::new(Note::new(input, &source.path, source.folder.as_deref())),
     }
 }
 
@@ -231,26 +250,5 @@ fn shown(head: &[u8]) -> String {
     match head {
         [] => "an empty file".to_owned(),
         head => format!("{:?}", String::from_utf8_lossy(&head[..head.len().min(40)])),
-    }
-}
-
-/// The ids are hashed already: their low half serves as it is.
-#[derive(Default)]
-struct AlreadyHashed(u64);
-
-impl Hasher for AlreadyHashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes
-            .iter()
-            .take(8)
-            .fold(0, |value, &byte| value << 8 | u64::from(byte));
-    }
-
-    fn write_u128(&mut self, hash: u128) {
-        self.0 = hash as u64;
     }
 }

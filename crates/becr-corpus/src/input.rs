@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::{CorpusError, ErrorKind, Place};
+use crate::lzw::LzwReader;
 use crate::progress::Progress;
 
 /// How much of the uncompressed beginning can be looked at before reading starts.
@@ -18,6 +19,7 @@ pub(crate) enum Compression {
     Plain,
     Gzip,
     Zstd,
+    UnixCompress,
 }
 
 impl Compression {
@@ -26,6 +28,7 @@ impl Compression {
             [0x1f, 0x8b, ..] => Self::Gzip,
             // A zstd file may open with a skippable frame (0x184D2A50 to 0x184D2A5F) instead of a data frame.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [0x1f, 0x9d, ..] => Self::UnixCompress,
             _ => Self::Plain,
         }
     }
@@ -35,6 +38,7 @@ impl Compression {
             Self::Plain => "plain",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::UnixCompress => "Unix compress",
         }
     }
 }
@@ -106,14 +110,15 @@ impl Input {
         stored.by_ref().take(4).read_to_end(&mut magic)?;
         let compression = Compression::of(&magic);
         let stored = BufReader::with_capacity(BUFFER, io::Cursor::new(magic).chain(stored));
-        let mut rest: Box<dyn Read + Send> = match compression {
-            Compression::Plain => Box::new(stored),
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stored)),
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(stored)?),
+        let (mut rest, mut failed) = match decoder(compression, stored) {
+            Ok(rest) => (rest, None),
+            Err(error) => (Box::new(io::empty()) as Box<dyn Read + Send>, Some(error)),
         };
         let mut head = Vec::with_capacity(HEAD);
         // An error here (a file cut short) is kept for later: what comes before it must still be read.
-        let failed = rest.by_ref().take(HEAD as u64).read_to_end(&mut head).err();
+        if let Err(error) = rest.by_ref().take(HEAD as u64).read_to_end(&mut head) {
+            failed = Some(error);
+        }
         let peeked = Peeked {
             head: io::Cursor::new(head.clone()),
             failed,
@@ -138,8 +143,9 @@ impl Input {
             compressed => match error.kind() {
                 io::ErrorKind::UnexpectedEof => ErrorKind::Truncated {
                     inside: match compressed {
+                        Compression::Gzip => "a gzip member",
                         Compression::Zstd => "a zstd frame",
-                        _ => "a gzip member",
+                        _ => "its header",
                     },
                 },
                 io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
@@ -152,6 +158,18 @@ impl Input {
             },
         }
     }
+}
+
+fn decoder<R: BufRead + Send + 'static>(
+    compression: Compression,
+    stored: R,
+) -> io::Result<Box<dyn Read + Send>> {
+    Ok(match compression {
+        Compression::Plain => Box::new(stored),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stored)),
+        Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(stored)?),
+        Compression::UnixCompress => Box::new(LzwReader::new(stored)?),
+    })
 }
 
 impl Read for Input {

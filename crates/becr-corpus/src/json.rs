@@ -133,7 +133,7 @@ fn replace_lone_surrogates(line: &str, out: &mut String) -> bool {
             Some(0xd800..=0xdbff)
                 if matches!(unicode_escape(bytes, at + 6), Some(0xdc00..=0xdfff)) =>
             {
-                at += 12
+                at += 12;
             }
             Some(0xd800..=0xdfff) => {
                 out.push_str(&line[copied..at]);

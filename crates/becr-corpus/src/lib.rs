@@ -11,7 +11,7 @@
 //! let path = folder.path().join("corpus.jsonl");
 //! std::fs::write(&path, r#"{"id": 7, "title": "Lift", "text": "A wing in slipstream.", "pagerank": 0.5}"#)?;
 //!
-//! for document in Corpus::open(&[&path], CorpusOptions::default())? {
+//! for document in Corpus::open(&[&path], &CorpusOptions::default())? {
 //!     let document = document?;
 //!     assert_eq!(document.id, "7");
 //!     assert_eq!(document.features, [("pagerank".to_owned(), 0.5)]);
@@ -19,23 +19,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod charset;
 mod corpus;
 mod document;
 mod error;
+mod flow;
 mod format;
+mod hashed;
+mod html;
+mod http;
 mod input;
 mod json;
 mod jsonl;
 mod lines;
+mod lzw;
+mod markup;
 mod msmarco;
+mod note;
 mod progress;
+mod queries;
 mod records;
+mod rewind;
+mod sgml;
+mod side;
 mod skip;
+mod topics;
 mod walk;
+mod warc;
 
 pub use corpus::{Corpus, CorpusOptions};
 pub use document::Document;
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};
 pub use progress::Progress;
+pub use queries::{Queries, Query, QueryOptions, TopicField, read_queries};
+pub use side::SideFiles;
 pub use skip::{OnError, SkipReport};
