@@ -69,19 +69,20 @@ impl fmt::Display for Plot {
 }
 
 /// The names with their symbols, wrapped into lines.
-struct Legend<'a>(Vec<(f64, f64, &'a str)>);
+struct Legend(Vec<(f64, f64, String)>);
 
-impl<'a> Legend<'a> {
-    fn new(names: &[&'a str]) -> Self {
+impl Legend {
+    fn new(names: &[&str]) -> Self {
         let (mut x, mut y) = (LEFT, 22.0);
         let mut places = Vec::new();
         for name in names {
-            // SVG cannot measure text; 7.2 units a character is wide enough for this font size.
-            let width = 34.0 + 7.2 * name.chars().count() as f64;
+            let name = shorten(name);
+            // SVG cannot measure text; 7.6 units a character is wide enough for this font size.
+            let width = 34.0 + 7.6 * name.chars().count() as f64;
             if x > LEFT && x + width > WIDTH - RIGHT {
                 (x, y) = (LEFT, y + LEGEND_LINE);
             }
-            places.push((x, y, *name));
+            places.push((x, y, name));
             x += width;
         }
         Self(places)
@@ -296,6 +297,18 @@ fn nice_step(rough: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// A name that fits one line of the legend; of a long path the end says more than the start.
+fn shorten(name: &str) -> String {
+    const LONGEST: usize = 76;
+    match name.chars().count() {
+        0..=LONGEST => name.to_owned(),
+        length => format!(
+            "…{}",
+            name.chars().skip(length - LONGEST + 1).collect::<String>()
+        ),
+    }
+}
+
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -359,6 +372,15 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("n = 0"), "the empty length says so");
+    }
+
+    #[test]
+    fn long_names_keep_their_end() {
+        let name = format!("{}/becr.run", "folder/".repeat(20));
+        let short = shorten(&name);
+        assert_eq!(short.chars().count(), 76);
+        assert!(short.starts_with('…') && short.ends_with("/becr.run"));
+        assert_eq!(shorten("bm25"), "bm25");
     }
 
     #[test]

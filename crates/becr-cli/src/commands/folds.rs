@@ -12,7 +12,9 @@ pub(crate) enum Command {
     /// Split queries at random into folds, each with training, validation and test queries
     ///
     /// Fold i tests on the i-th part of the queries, validates on the next one and trains on the
-    /// others. The same queries and seed give the same folds, on any machine.
+    /// others. The same queries and seed give the same folds, on any machine. The file is JSON:
+    /// {"format": "becr-folds", "version": 1, "seed": 42, "always_train": [id…],
+    /// "folds": [{"train": [id…], "validation": [id…], "test": [id…]}…]}
     Make(MakeArgs),
     /// Check fold files and show what is in them
     ///

@@ -13,7 +13,6 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     Index(index::Args),
     Search(search::Args),
-    /// Measure runs against relevance judgements and test their differences
     Eval(eval::Args),
     /// Make or check query-disjoint folds for cross-validation
     #[command(subcommand)]

@@ -1,19 +1,4 @@
 //! Fold files.
-//!
-//! The documented form is one JSON file with every query's role in every fold:
-//!
-//! ```json
-//! {
-//!   "format": "becr-folds",
-//!   "version": 1,
-//!   "seed": 42,
-//!   "always_train": ["151"],
-//!   "folds": [{"train": ["1", "151"], "validation": ["2"], "test": ["3"]}]
-//! }
-//! ```
-//!
-//! `seed` and `always_train` may be missing. Also read: a JSON list of lists of query ids, one list a
-//! fold, as published for Robust04; and one file a fold with one query id a line.
 
 use super::{Fold, Folds};
 use crate::error::{Error, quote};
@@ -39,9 +24,31 @@ struct File {
 }
 
 impl Folds {
-    /// Reads and checks fold files: one JSON file in one of the two forms, or one file of query ids
-    /// for each fold. `always_train` joins the training queries of the plain forms; a file with roles
-    /// has its own.
+    /// Reads and checks fold files. The form [`Folds::write`] gives has every query's role in every
+    /// fold; `seed` and `always_train` may be missing:
+    ///
+    /// ```
+    /// let folds = becr_eval::Folds::parse(
+    ///     r#"{
+    ///         "format": "becr-folds",
+    ///         "version": 1,
+    ///         "seed": 42,
+    ///         "always_train": ["151"],
+    ///         "folds": [
+    ///             {"train": ["3", "151"], "validation": ["2"], "test": ["1"]},
+    ///             {"train": ["1", "151"], "validation": ["3"], "test": ["2"]},
+    ///             {"train": ["2", "151"], "validation": ["1"], "test": ["3"]}
+    ///         ]
+    ///     }"#,
+    ///     Vec::new(),
+    /// )?;
+    /// assert_eq!(folds.tested_in("2"), Some(1));
+    /// # Ok::<(), becr_eval::Error>(())
+    /// ```
+    ///
+    /// Also read: one JSON list of lists of query ids, one list a fold, as published for Robust04; and
+    /// one file a fold with one query id a line. The roles then are those of [`Folds::from_groups`],
+    /// and `always_train` joins the training queries; a file with roles has its own.
     ///
     /// # Errors
     /// If a file cannot be read, or does not hold consistent folds.

@@ -1,8 +1,8 @@
 //! The break-down by query length.
 
-use super::Args;
 use super::compare::pairs;
 use super::load::{Systems, note_skips};
+use super::{Args, percent};
 use crate::output;
 use anyhow::{Context, ensure};
 use becr_eval::{Buckets, Estimate, Panel, Plot, Series, count_words, estimate, read_queries};
@@ -188,8 +188,8 @@ impl Breakdown {
         });
         Plot {
             x_label: format!(
-                "words in the query (bars: {} % confidence)",
-                confidence * 100.0
+                "words in the query (bars: {} confidence)",
+                percent(confidence)
             ),
             categories: self.buckets.clone(),
             panels: panels.collect(),

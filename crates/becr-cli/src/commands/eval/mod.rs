@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-/// Measures runs with trec_eval's conventions: documents are ordered by score, ties by descending
+/// Measure runs against relevance judgements and test their differences
+///
+/// The conventions are trec_eval's: documents are ordered by score, ties by descending
 /// document id; unjudged documents and negative grades are not relevant; queries without relevant
 /// documents count as 0.
 ///
@@ -116,6 +118,11 @@ impl Args {
             Scope::Answered
         }
     }
+}
+
+/// 0.95 as `95 %`, without the digits of binary fractions.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e6).round() / 1e4)
 }
 
 /// The list of measures as one argument.

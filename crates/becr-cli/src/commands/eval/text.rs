@@ -1,10 +1,10 @@
 //! `becr eval` for people.
 
 use super::Args;
-use super::CorrectionArg;
 use super::compare::{Comparison, mark};
 use super::lengths::{Breakdown, Line, Measured};
 use super::load::Systems;
+use super::{CorrectionArg, percent};
 use crate::output;
 use becr_eval::{Estimate, Table};
 use std::io::{self, Write};
@@ -19,14 +19,22 @@ pub(super) fn print(
     write!(out, "{}", aggregate(args, systems, comparisons))?;
     legend(&mut out, args, systems)?;
     if let Some(breakdown) = breakdown {
-        let percent = percent(args);
         for panel in &breakdown.panels {
-            writeln!(
-                out,
-                "\n{} by words in the query, mean ± {percent} interval",
-                panel.measure
-            )?;
-            write!(out, "{}", by_length(&breakdown.buckets, panel))?;
+            let Measured {
+                measure,
+                means,
+                differences,
+            } = panel;
+            for (what, lines) in [("", means), (" difference", differences)] {
+                if !lines.is_empty() {
+                    let percent = percent(args.confidence);
+                    writeln!(
+                        out,
+                        "\n{measure}{what} by words in the query, mean ± {percent} interval"
+                    )?;
+                    write!(out, "{}", by_length(&breakdown.buckets, lines))?;
+                }
+            }
         }
     }
     if args.per_query {
@@ -37,10 +45,6 @@ pub(super) fn print(
     }
     out.flush()?;
     Ok(())
-}
-
-fn percent(args: &Args) -> String {
-    format!("{} %", (args.confidence * 1e6).round() / 1e4)
 }
 
 fn aggregate(args: &Args, systems: &Systems, comparisons: &[Comparison]) -> Table {
@@ -93,12 +97,11 @@ fn legend(out: &mut impl Write, args: &Args, systems: &Systems) -> io::Result<()
     writeln!(
         out,
         "paired two-sided t-test at {}, {correction}",
-        percent(args)
+        percent(args.confidence)
     )
 }
 
-fn by_length(buckets: &[String], panel: &Measured) -> Table {
-    let lines: Vec<&Line> = panel.means.iter().chain(&panel.differences).collect();
+fn by_length(buckets: &[String], lines: &[Line]) -> Table {
     let header = ["words".to_owned(), "queries".to_owned()];
     let mut table = Table::new(
         header
