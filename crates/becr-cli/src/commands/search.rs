@@ -2,7 +2,7 @@
 
 use super::corpus::OnError;
 use crate::{output, progress};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use becr_index::first_stage::FirstStage;
 use becr_index::IndexError;
 use rayon::prelude::*;
