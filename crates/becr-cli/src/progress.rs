@@ -17,18 +17,23 @@ pub(crate) struct Reading {
 /// A bar for a corpus that is being read.
 pub(crate) fn reading(progress: &Progress) -> Reading {
     let bar = match progress.total_bytes() {
-        Some(bytes) => ProgressBar::new(bytes).with_style(style(
-            "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left",
-        )),
+        Some(bytes) => ProgressBar::new(bytes)
+            .with_style(style("{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left")),
         None => ProgressBar::new_spinner().with_style(style("{spinner} {bytes}, {msg}, {elapsed}")),
     };
-    Reading { bar, progress: progress.clone(), calls: Cell::new(0) }
+    Reading {
+        bar,
+        progress: progress.clone(),
+        calls: Cell::new(0),
+    }
 }
 
 /// A bar over `count` things.
 pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
     let template = "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left";
-    ProgressBar::new(count).with_style(style(template)).with_message(what)
+    ProgressBar::new(count)
+        .with_style(style(template))
+        .with_message(what)
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -43,7 +48,8 @@ impl Reading {
             self.bar.set_position(self.progress.bytes_read());
             let documents = self.progress.documents();
             let rate = documents as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
-            self.bar.set_message(format!("{} documents, {rate:.0}/s", HumanCount(documents)));
+            self.bar
+                .set_message(format!("{} documents, {rate:.0}/s", HumanCount(documents)));
         }
     }
 

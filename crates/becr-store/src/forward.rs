@@ -28,7 +28,10 @@ impl Words {
         let mut bytes = Vec::with_capacity(2 * (self.title.len() + self.body.len()) + 4);
         varint::push(self.title.len() as u32, &mut bytes);
         varint::push(self.body.len() as u32, &mut bytes);
-        self.title.iter().chain(&self.body).for_each(|&word| varint::push(word, &mut bytes));
+        self.title
+            .iter()
+            .chain(&self.body)
+            .for_each(|&word| varint::push(word, &mut bytes));
         bytes
     }
 }
@@ -40,7 +43,11 @@ impl<'a> ForwardIndex<'a> {
         let body_words = varint::pull(&mut bytes)?;
         // Every word takes a byte at least: a count beyond that is damage, not a reason to allocate.
         let words = u64::from(title_words) + u64::from(body_words);
-        (words <= bytes.len() as u64).then_some(Self { title_words, body_words, numbers: bytes })
+        (words <= bytes.len() as u64).then_some(Self {
+            title_words,
+            body_words,
+            numbers: bytes,
+        })
     }
 
     /// Length of the title in words.
@@ -64,7 +71,10 @@ impl<'a> ForwardIndex<'a> {
     pub fn words(&self) -> Words {
         let mut numbers = self.numbers();
         let title = numbers.by_ref().take(self.title_words()).collect();
-        Words { title, body: numbers.collect() }
+        Words {
+            title,
+            body: numbers.collect(),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::output;
 use anyhow::Context;
 use becr_corpus::{
-    Corpus, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles, TopicField, read_queries,
+    Corpus, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles, TopicField,
+    read_queries,
 };
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,10 @@ pub(crate) fn queries(
     topic_field: TopicField,
     on_error: OnError,
 ) -> anyhow::Result<Vec<Query>> {
-    let options = QueryOptions { topic_field, on_error: on_error.into() };
+    let options = QueryOptions {
+        topic_field,
+        on_error: on_error.into(),
+    };
     let Queries { queries, skipped } = read_queries(path, &options)
         .context("cannot read the queries; --on-error skip leaves faulty ones out")?;
     output::note_report(&skipped);
