@@ -105,7 +105,7 @@ pub enum ErrorKind {
         found: f64,
     },
     /// A line has the wrong number of columns.
-    #[error("expected {expected} tab-separated columns, found {found}")]
+    #[error("expected tab-separated columns, {expected}; found {found}")]
     Columns {
         /// What the format asks for.
         expected: &'static str,
