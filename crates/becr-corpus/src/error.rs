@@ -13,8 +13,7 @@ pub struct CorpusError {
     pub path: PathBuf,
     /// Where in the file.
     pub place: Place,
-    /// What is wrong.
-    #[source]
+    /// What is wrong; already part of the error's text, so it is not its source as well.
     pub kind: ErrorKind,
 }
 

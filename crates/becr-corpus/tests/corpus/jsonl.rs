@@ -50,7 +50,7 @@ const BAD: [(&[u8], &str); 12] = [
     ),
     (
         b"[1]",
-        ":2: malformed JSON: invalid type: sequence, expected a JSON object at column 0",
+        ":2: malformed JSON: invalid type: sequence, expected a JSON object",
     ),
     (
         b"{\"id\": 1, \"text\": \"x\"} {",
@@ -149,7 +149,7 @@ fn the_report_reads_well() {
         "skipped 1: duplicate id\nskipped 2: malformed JSON\n\
          \x20 corpus.jsonl:1: malformed JSON: EOF while parsing an object at column 1; expected one JSON object on the line\n\
          \x20 corpus.jsonl:3: duplicate id \"1\": an earlier document or query has it; ids must be unique over all files\n\
-         \x20 corpus.jsonl:4: malformed JSON: invalid type: sequence, expected a JSON object at column 0; \
+         \x20 corpus.jsonl:4: malformed JSON: invalid type: sequence, expected a JSON object; \
          expected one JSON object on the line\n"
     );
 }

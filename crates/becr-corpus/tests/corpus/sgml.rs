@@ -109,3 +109,20 @@ fn a_folder_of_trec_files_is_told_by_content() {
         );
     }
 }
+
+#[test]
+fn what_is_no_sgml_says_so() {
+    let options = CorpusOptions {
+        format: Some(Format::TrecSgml),
+        ..CorpusOptions::default()
+    };
+    let outcome = Files::new(&[("x", b"\nhello\nthere\n")]).read(&["x"], &options);
+    assert_eq!(
+        outcome.error(),
+        "x:1: expected <DOC> records, found \"hello\""
+    );
+    assert_eq!(
+        Files::new(&[("x", b" \n")]).read(&["x"], &options).error,
+        None
+    );
+}
