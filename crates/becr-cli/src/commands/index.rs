@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Build an index from a corpus.
+/// Build an index from a corpus
 ///
-/// The index appears at --out when it is complete: a build that fails or is interrupted leaves the index
-/// that was there before, or none.
+/// The index appears at --out when it is complete: a build that fails or is
+/// interrupted leaves the index that was there before, or none.
 ///
 /// Examples:
 ///

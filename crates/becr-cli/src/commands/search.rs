@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Search an index.
+/// Search an index
 ///
 /// Examples:
 ///

@@ -76,6 +76,25 @@ fn the_first_fault_stops_and_nothing_is_left() {
 }
 
 #[test]
+fn an_empty_document_is_kept_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = format!("{GOOD}{{\"id\": \"void\", \"title\": \"\", \"text\": \" \"}}\n");
+    fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
+    let outcome = index(folder.path(), "corpus.jsonl", &[]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.starts_with("out: 3 documents"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stderr.contains("corpus.jsonl:3: \"void\" is empty"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
 fn bytes_that_are_no_text_and_files_that_are_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = GOOD.as_bytes().to_vec();

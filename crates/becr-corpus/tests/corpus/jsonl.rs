@@ -74,10 +74,6 @@ const BAD: [(&[u8], &str); 12] = [
         ":2: field \"pagerank\": expected a number a 32-bit float can hold, found 1e39",
     ),
     (
-        b"{\"id\": 1, \"title\": \"\", \"text\": \" \"}",
-        ":2: \"1\" is empty: expected a title or a text",
-    ),
-    (
         b"{\"id\": \"good\", \"text\": \"again\"}",
         ":2: duplicate id \"good\"",
     ),
@@ -169,4 +165,18 @@ fn an_unknown_format_says_how_the_file_begins() {
             .error()
             .contains("found \"hello there\"; name the format")
     );
+}
+
+#[test]
+fn an_empty_document_is_kept_and_remarked_on() {
+    let outcome = read(
+        "c.jsonl",
+        b"{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\",\"title\":\"\",\"text\":\" \"}\n",
+    );
+    assert_eq!(outcome.ids(), ["a", "b"]);
+    assert_eq!(
+        (outcome.report.empty, outcome.report.total_faults()),
+        (1, 0)
+    );
+    assert!(outcome.report.examples[0].starts_with("c.jsonl:2: \"b\" is empty"));
 }
