@@ -49,6 +49,15 @@ impl From<OnError> for becr_corpus::OnError {
     }
 }
 
+impl From<OnError> for becr_eval::OnError {
+    fn from(value: OnError) -> Self {
+        match value {
+            OnError::Stop => Self::Stop,
+            OnError::Skip => Self::Skip,
+        }
+    }
+}
+
 impl CorpusArgs {
     /// Opens the corpus.
     pub(crate) fn open(&self) -> anyhow::Result<Corpus> {
