@@ -2,15 +2,18 @@
 
 mod bench;
 mod corpus;
+mod demo;
 mod eval;
 mod folds;
 mod index;
+mod sample;
 mod search;
 
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Index(index::Args),
     Search(search::Args),
     Eval(eval::Args),
@@ -22,6 +25,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Demo(args) => demo::run(args),
         Command::Index(args) => index::run(args),
         Command::Search(args) => search::run(args),
         Command::Eval(args) => eval::run(args),
