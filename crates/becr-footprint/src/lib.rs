@@ -62,6 +62,6 @@ pub use error::Error;
 pub use kernels::{Kernels, MAX_KERNELS};
 pub use query::{CompositeQuery, GroupWeight};
 pub use raw::VectorDocument;
-pub use simd::{IMPLEMENTATION_VARIABLE, Implementation};
+pub use simd::{IMPLEMENTATION_VARIABLE, Implementation, stream_read};
 pub use tile::{DocumentLayout, TiledDocument};
 pub use workspace::Workspace;

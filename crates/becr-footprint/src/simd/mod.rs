@@ -15,11 +15,14 @@ mod avx512vpopcnt;
 mod cosine;
 mod document;
 mod portable;
+mod stream;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::{Error, Kernels, TiledDocument, Workspace, query::GroupFootprints, query::GroupWeight};
 use std::sync::OnceLock;
+
+pub use stream::stream_read;
 
 /// The environment variable that overrides the choice.
 pub const IMPLEMENTATION_VARIABLE: &str = "BECR_SIMD";

@@ -94,7 +94,7 @@ fn check(implementation: Implementation, n: usize, alpha: impl Fn(usize) -> f32)
         .map(|(s, e)| (f64::from(*s) - e).abs())
         .fold(0.0, f64::max);
     let name = implementation.name();
-    eprintln!("{name} W({n}) {:.2e}", worst/spread);
+    eprintln!("{name} W({n}) {:.2e}", worst / spread);
     assert!(
         worst < 1e-2 * spread,
         "{name} W({n}): off by {worst}, spread {spread}"

@@ -127,7 +127,12 @@ impl Case {
 }
 
 /// Pools `lists` lists of similarities.
-pub(crate) fn log_sums(similarities: &[f64], lists: usize, tokens: usize, kernels: &Kernels) -> Vec<f64> {
+pub(crate) fn log_sums(
+    similarities: &[f64],
+    lists: usize,
+    tokens: usize,
+    kernels: &Kernels,
+) -> Vec<f64> {
     let mut out = Vec::new();
     for list in 0..lists {
         let similarities = &similarities[list * tokens..][..tokens];
