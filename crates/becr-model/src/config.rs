@@ -220,10 +220,13 @@ impl Config {
                 ),
             );
         }
-        if !kernels.mu.iter().all(|m| m.is_finite())
-            || !kernels.sigma.iter().all(|s| s.is_finite() && *s > 0.0)
-            || !(kernels.epsilon.is_finite() && kernels.epsilon > 0.0)
-        {
+        let fine = kernels.mu.iter().all(|m| m.is_finite())
+            && kernels
+                .sigma
+                .iter()
+                .chain([&kernels.epsilon])
+                .all(|s| s.is_finite() && *s > 0.0);
+        if !fine {
             return wrong(
                 "becr.kernels",
                 "must have finite mu, positive sigma and positive epsilon".into(),
