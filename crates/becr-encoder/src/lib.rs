@@ -1,0 +1,7 @@
+//! BERT forward: text → hidden states of chosen layers → footprints.
+
+mod backend;
+mod error;
+
+pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+pub use error::EncodeError;
