@@ -37,6 +37,13 @@ impl EncodedDocument {
 }
 
 impl Encoder {
+    /// Cuts a document into the sequences that the model is given: even segments in `[CLS]` and `[SEP]`.
+    pub fn sequences(&self, tokenised: &Tokenised) -> impl Iterator<Item = Vec<u32>> {
+        let ids = &tokenised.pieces.ids;
+        segments(ids.len(), self.backend.shape().max_tokens - 2)
+            .map(|segment| self.sequence(&ids[segment]).collect())
+    }
+
     /// Encodes one document.
     pub fn document(&self, title: &str, text: &str) -> Result<EncodedDocument, EncodeError> {
         let tokenised = self.tokenise(&Document {
@@ -89,7 +96,8 @@ impl Encoder {
         window
     }
 
-    fn tokenise(&self, document: &Document) -> Tokenised {
+    /// The WordPieces of a document, title first.
+    pub fn tokenise(&self, document: &Document) -> Tokenised {
         let mut pieces = self.pieces.pieces(&document.title);
         let title_pieces = pieces.len();
         let text = self.pieces.pieces(&document.text);
@@ -129,10 +137,13 @@ impl Encoder {
     }
 }
 
-/// A document that waits for its footprints.
-struct Tokenised {
-    pieces: Pieces,
-    title_pieces: usize,
+/// The WordPieces of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokenised {
+    /// Title first. Places and word positions count within their field.
+    pub pieces: Pieces,
+    /// How many of them belong to the title.
+    pub title_pieces: usize,
 }
 
 impl Tokenised {

@@ -41,7 +41,7 @@ mod kernel;
 mod native;
 
 pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
-pub use documents::{Document, EncodedDocument};
+pub use documents::{Document, EncodedDocument, Tokenised};
 pub use encoder::Encoder;
 pub use error::EncodeError;
 pub use groups::EncodedGroup;

@@ -2,9 +2,11 @@
 
 mod bench;
 mod corpus;
+mod encode;
 mod eval;
 mod folds;
 mod index;
+mod model;
 mod search;
 
 use std::process::ExitCode;
@@ -17,6 +19,10 @@ pub(crate) enum Command {
     /// Make or check query-disjoint folds for cross-validation
     #[command(subcommand)]
     Folds(folds::Command),
+    Encode(encode::Args),
+    /// Look after model directories
+    #[command(subcommand)]
+    Model(model::Command),
     Bench(bench::Args),
 }
 
@@ -26,6 +32,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Folds(command) => folds::run(command),
+        Command::Encode(args) => encode::run(args),
+        Command::Model(command) => model::run(command),
         Command::Bench(args) => bench::run(args),
     }
 }

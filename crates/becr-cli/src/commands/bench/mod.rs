@@ -1,5 +1,6 @@
 //! `becr bench`: every speed we claim, measured on your machine.
 
+mod encoder;
 mod index;
 
 use std::process::ExitCode;
@@ -14,10 +15,12 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Bench {
     Index(index::Args),
+    Encoder(encoder::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.bench {
         Bench::Index(args) => index::run(args),
+        Bench::Encoder(args) => encoder::run(args),
     }
 }
