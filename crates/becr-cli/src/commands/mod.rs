@@ -3,9 +3,11 @@
 mod bench;
 mod corpus;
 mod demo;
+mod encode;
 mod eval;
 mod folds;
 mod index;
+mod model;
 mod sample;
 mod search;
 
@@ -20,6 +22,10 @@ pub(crate) enum Command {
     /// Make or check query-disjoint folds for cross-validation
     #[command(subcommand)]
     Folds(folds::Command),
+    Encode(encode::Args),
+    /// Look after model directories
+    #[command(subcommand)]
+    Model(model::Command),
     Bench(bench::Args),
 }
 
@@ -30,6 +36,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Folds(command) => folds::run(command),
+        Command::Encode(args) => encode::run(args),
+        Command::Model(command) => model::run(command),
         Command::Bench(args) => bench::run(args),
     }
 }

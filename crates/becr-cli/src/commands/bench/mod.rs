@@ -1,5 +1,6 @@
 //! `becr bench`: every speed we claim, measured on your machine.
 
+mod encoder;
 mod engine;
 mod index;
 
@@ -16,12 +17,14 @@ pub(crate) struct Args {
 enum Benchmark {
     /// The scoring engine: the time to re-rank 150 documents of 857 tokens, beside the time to read them
     Engine(engine::Args),
+    Encoder(encoder::Args),
     Index(index::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.benchmark {
         Benchmark::Engine(args) => engine::run(args),
+        Benchmark::Encoder(args) => encoder::run(args),
         Benchmark::Index(args) => index::run(args),
     }
 }

@@ -1,0 +1,227 @@
+//! The forward pass on CPUs.
+//!
+//! Tokens of all sequences are laid end to end, so nothing is computed for padding: linear layers see one tall
+//! matrix, cut into blocks of rows; attention sees one sequence and head at a time. A block of rows goes through
+//! everything between two attentions while it is in the cache.
+
+mod attention;
+mod layer;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+use crate::kernel::{Finish, Panels, Simd};
+use crate::{Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+use becr_footprint::lsh::pack_signs;
+use becr_model::{Config, Embeddings, Weights};
+use layer::Layer;
+use rayon::prelude::*;
+use scratch::{Scratch, ScratchPool, padded};
+use std::ops::Range;
+
+/// Most rows that a task takes through the linear layers: enough to make reading the weights cheap, few enough
+/// for the activations to stay in the second-level cache.
+const BLOCK_ROWS: usize = 192;
+
+/// The forward pass on the CPU at hand. Work is spread over the current rayon pool.
+///
+/// Results do not depend on the batch that a sequence is in, nor on the number of threads: not in a single bit.
+pub struct NativeEncoder {
+    simd: Simd,
+    shape: Shape,
+    heads: usize,
+    epsilon: f32,
+    embeddings: Embeddings,
+    layers: Vec<Layer>,
+    planes: Option<Panels>,
+    scratch: ScratchPool,
+}
+
+impl NativeEncoder {
+    /// Prepares weights for the best vector instructions this processor has. `BECR_SIMD` (`avx512`, `avx2`,
+    /// `portable`) overrides the choice. Layers behind the last kept one are dropped.
+    pub fn new(config: &Config, weights: Weights) -> Result<Self, EncodeError> {
+        Self::with_simd(config, weights, Simd::detect()?)
+    }
+
+    pub(crate) fn with_simd(
+        config: &Config,
+        weights: Weights,
+        simd: Simd,
+    ) -> Result<Self, EncodeError> {
+        let shape = Shape::new(config)?;
+        let last = shape.layers.last().copied().unwrap_or(0);
+        let planes = hyperplanes(config)?.map(|planes| {
+            Panels::from_columns(
+                simd,
+                planes.dim(),
+                planes.matrix().chunks_exact(planes.dim()),
+            )
+        });
+        let layers = weights.layers.into_iter().take(last);
+        Ok(Self {
+            simd,
+            heads: config.num_attention_heads,
+            epsilon: config.layer_norm_eps as f32,
+            embeddings: weights.embeddings,
+            layers: layers
+                .map(|layer| Layer::new(simd, config.head_size(), layer))
+                .collect(),
+            planes,
+            scratch: ScratchPool::default(),
+            shape,
+        })
+    }
+
+    /// The instructions chosen: `avx512`, `avx2` or `portable`.
+    pub fn simd(&self) -> &'static str {
+        self.simd.name()
+    }
+
+    /// Runs the batch through the layers and shows `keep` the hidden states of each kept one as it comes.
+    fn forward(
+        &self,
+        batch: &Batch,
+        mut keep: impl FnMut(&[f32]) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        batch.check(&self.shape)?;
+        let mut states = self.embed(batch);
+        let mut kept = self.shape.layers.iter().copied().peekable();
+        if kept.next_if_eq(&0).is_some() {
+            keep(&states)?;
+        }
+        let mut work = layer::Work::new(batch, self.shape.dim);
+        for (layer, number) in self.layers.iter().zip(1..) {
+            layer.run(self, &mut work, &mut states);
+            if kept.next_if_eq(&number).is_some() {
+                keep(&states)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The embedding layer: norm of word + position + token type 0.
+    fn embed(&self, batch: &Batch) -> Vec<f32> {
+        let dim = self.shape.dim;
+        let Embeddings {
+            word,
+            position,
+            token_type,
+            layer_norm,
+        } = &self.embeddings;
+        let mut states = vec![0.0; batch.tokens() * dim];
+        let places: Vec<usize> = batch
+            .sequences()
+            .flat_map(|sequence| 0..sequence.len())
+            .collect();
+        let rows = states.par_chunks_exact_mut(dim).with_min_len(64);
+        rows.zip(batch.ids())
+            .zip(&places)
+            .for_each(|((row, &id), &place)| {
+                let sum = word.row(id as usize).iter().zip(token_type.row(0));
+                row.iter_mut().zip(sum).for_each(|(x, (w, t))| *x = w + t);
+                self.simd
+                    .add_norm(row, (position.row(place), dim), layer_norm, self.epsilon);
+            });
+        states
+    }
+
+    /// Footprints of spans, given the hidden states of one layer.
+    fn project(
+        &self,
+        planes: &Panels,
+        states: &[f32],
+        spans: &[Range<usize>],
+        out: &mut [u32],
+    ) -> Result<(), EncodeError> {
+        let (dim, words) = (self.shape.dim, self.shape.words());
+        let (stride, bits) = (padded(dim), 32 * words);
+        let block = self.block_rows(spans.len());
+        let blocks = out
+            .par_chunks_mut(block * words)
+            .zip(spans.par_chunks(block));
+        blocks.try_for_each(|(out, spans)| {
+            self.scratch.with(|Scratch { input, output, .. }| {
+                let input = input.at_least(spans.len() * stride);
+                for (row, span) in input.chunks_exact_mut(stride).zip(spans) {
+                    mean(states, dim, span, &mut row[..dim]);
+                }
+                let output = output.at_least(spans.len() * bits);
+                let finish = Finish::default();
+                self.simd
+                    .product(spans.len(), (input, stride), planes, (output, bits), finish);
+                Ok(pack_signs(&output[..spans.len() * bits], out)?)
+            })
+        })
+    }
+
+    /// Rows per task: small batches are still shared by all threads.
+    fn block_rows(&self, rows: usize) -> usize {
+        let share = rows
+            .div_ceil(rayon::current_num_threads())
+            .next_multiple_of(12);
+        share.clamp(12, BLOCK_ROWS)
+    }
+}
+
+/// The mean of the rows of a span.
+fn mean(states: &[f32], dim: usize, span: &Range<usize>, out: &mut [f32]) {
+    let mut rows = states[span.start * dim..span.end * dim].chunks_exact(dim);
+    if let Some(first) = rows.next() {
+        out.copy_from_slice(first);
+    }
+    for row in rows {
+        out.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+    }
+    if span.len() > 1 {
+        let share = 1.0 / span.len() as f32;
+        out.iter_mut().for_each(|x| *x *= share);
+    }
+}
+
+impl Backend for NativeEncoder {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
+        let mut layers = Vec::with_capacity(self.shape.layers.len());
+        self.forward(batch, |states| {
+            layers.push(states.to_vec());
+            Ok(())
+        })?;
+        Ok(HiddenStates {
+            dim: self.shape.dim,
+            layers,
+        })
+    }
+
+    fn encode(&self, batch: &Batch, wanted: &Wanted) -> Result<Encoded, EncodeError> {
+        wanted.check(batch)?;
+        let planes = self.planes.as_ref().ok_or(EncodeError::RawVectors)?;
+        let (dim, words) = (self.shape.dim, self.shape.words());
+        let per_layer = wanted.footprints.len() * words;
+        let mut footprints = vec![0; self.shape.layers.len() * per_layer];
+        let mut vectors = vec![0.0; wanted.vectors.len() * dim];
+        let mut layer = 0;
+        self.forward(batch, |states| {
+            let out = &mut footprints[layer * per_layer..][..per_layer];
+            self.project(planes, states, &wanted.footprints, out)?;
+            layer += 1;
+            if layer == self.shape.layers.len() {
+                for (row, span) in vectors.chunks_exact_mut(dim).zip(&wanted.vectors) {
+                    mean(states, dim, span, row);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Encoded {
+            footprints,
+            vectors,
+        })
+    }
+}
