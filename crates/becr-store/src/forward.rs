@@ -21,6 +21,7 @@ pub struct ForwardIndex<'a> {
     title_words: u32,
     body_words: u32,
     numbers: &'a [u8],
+    bytes: usize,
 }
 
 impl Words {
@@ -39,6 +40,7 @@ impl Words {
 impl<'a> ForwardIndex<'a> {
     /// Reads the counts; the words themselves are decoded as they are asked for.
     pub(crate) fn new(mut bytes: &'a [u8]) -> Option<Self> {
+        let length = bytes.len();
         let title_words = varint::pull(&mut bytes)?;
         let body_words = varint::pull(&mut bytes)?;
         // Every word takes a byte at least: a count beyond that is damage, not a reason to allocate.
@@ -47,7 +49,13 @@ impl<'a> ForwardIndex<'a> {
             title_words,
             body_words,
             numbers: bytes,
+            bytes: length,
         })
+    }
+
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Length of the title in words.

@@ -52,6 +52,11 @@ impl<'a> GroupRecord<'a> {
         })
     }
 
+    /// All footprints, in the order layer, slot.
+    pub fn footprints(&self) -> &'a [u8] {
+        self.footprints
+    }
+
     /// The footprint at a layer (counting the kept ones from 0) of the group's first or second word. A
     /// uni-gram has one vector, whichever is asked for.
     pub fn footprint(&self, layer: usize, slot: Slot) -> &'a [u8] {

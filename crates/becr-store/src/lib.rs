@@ -34,12 +34,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod digest;
 mod env;
 mod error;
 mod forward;
 mod group;
 mod keys;
 mod record;
+mod size;
 mod snapshot;
 mod statistics;
 mod store;
@@ -48,13 +50,16 @@ mod tests;
 mod text;
 mod update;
 mod varint;
+mod verify;
 
 pub use error::StoreError;
 pub use forward::{ForwardIndex, Words};
 pub use group::GroupRecord;
 pub use record::{NewRecord, Record, Shape};
+pub use size::TableSize;
 pub use snapshot::{Snapshot, Stem};
 pub use statistics::{DocumentFrequency, Totals};
 pub use store::{Header, Store};
 pub use text::Text;
 pub use update::{NewDocument, Update};
+pub use verify::Findings;

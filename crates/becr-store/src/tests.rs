@@ -114,6 +114,11 @@ proptest! {
         }
         update.commit().unwrap();
         prop_assert_eq!(statistics(&store), statistics(&expected));
+        let digest = |store: &Store| store.snapshot().unwrap().digest().unwrap();
+        prop_assert_eq!(digest(&store), digest(&expected));
+        let findings = store.snapshot().unwrap().verify().unwrap();
+        prop_assert_eq!(findings.problems, Vec::<String>::new());
+        prop_assert_eq!(findings.documents, left.len() as u64);
     }
 }
 

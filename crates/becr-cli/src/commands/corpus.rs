@@ -3,8 +3,8 @@
 use crate::output;
 use anyhow::Context;
 use becr_corpus::{
-    Corpus, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles, TopicField,
-    read_queries,
+    Corpus, CorpusError, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles,
+    TopicField, read_queries,
 };
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ impl From<OnError> for becr_eval::OnError {
 
 impl CorpusArgs {
     /// Opens the corpus.
-    pub(crate) fn open(&self) -> anyhow::Result<Corpus> {
+    pub(crate) fn open(&self) -> Result<Corpus, CorpusError> {
         let options = CorpusOptions {
             format: self.format,
             on_error: self.on_error.into(),
@@ -71,8 +71,43 @@ impl CorpusArgs {
             },
             ..CorpusOptions::default()
         };
-        Ok(Corpus::open(&self.corpus, &options)?)
+        Corpus::open(&self.corpus, &options)
     }
+}
+
+impl CorpusArgs {
+    /// What tells this corpus from another without reading it: paths, sizes, dates. Standard input has no
+    /// such thing and can be read but once.
+    pub(crate) fn identity(&self) -> anyhow::Result<String> {
+        let mut identity = format!("{:?} {:?}", self.pagerank, self.spam_threshold);
+        for path in self.corpus.iter().chain(&self.pagerank).chain(&self.spam) {
+            anyhow::ensure!(
+                path.as_os_str() != "-",
+                "an index with footprints takes two passes over the corpus: write standard input to a file first"
+            );
+            describe(path, &mut identity).with_context(|| path.display().to_string())?;
+        }
+        Ok(identity)
+    }
+}
+
+/// Appends name, size and date of a file, or of all files of a folder.
+fn describe(path: &Path, out: &mut String) -> std::io::Result<()> {
+    let meta = path.metadata()?;
+    if meta.is_dir() {
+        let mut entries: Vec<_> = path
+            .read_dir()?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<std::io::Result<_>>()?;
+        entries.sort();
+        return entries.iter().try_for_each(|entry| describe(entry, out));
+    }
+    let date = meta
+        .modified()
+        .ok()
+        .and_then(|date| date.duration_since(std::time::UNIX_EPOCH).ok());
+    out.push_str(&format!("\n{} {} {:?}", path.display(), meta.len(), date));
+    Ok(())
 }
 
 /// Reads a file of queries and reports what was skipped.
