@@ -3,7 +3,9 @@
 mod demo;
 mod eval;
 mod folds;
+mod full;
 mod index;
+mod kill;
 mod search;
 
 use std::path::Path;
