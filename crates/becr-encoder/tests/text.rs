@@ -1,4 +1,5 @@
 //! Documents and token groups from text to footprints, on small random models.
+#![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
 
 use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
 use becr_model::{Config, Model, Settings, Storage, Weights};
