@@ -1,6 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
 mod demo;
+mod encode;
 mod eval;
 mod folds;
 mod full;
