@@ -14,19 +14,29 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
 
 fn kills() -> u64 {
-    std::env::var("BECR_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20)
+    std::env::var("BECR_KILLS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(20)
 }
 
 fn ids(dir: &Path) -> BTreeSet<String> {
     let store = Store::open(dir).unwrap();
     let snapshot = store.snapshot().unwrap();
-    snapshot.documents().unwrap().map(|row| row.unwrap().1.to_owned()).collect()
+    snapshot
+        .documents()
+        .unwrap()
+        .map(|row| row.unwrap().1.to_owned())
+        .collect()
 }
 
 /// Starts `becr` and kills it after `delay`; true if it had ended by itself.
@@ -65,7 +75,11 @@ fn changes_are_all_or_nothing() {
     let delete = [&["delete", "live"], &names[..]].concat();
     let compact = ["compact", "live"];
     let base = ids(&folder.join("live"));
-    let typical = [time(folder, &add), time(folder, &delete), time(folder, &compact)];
+    let typical = [
+        time(folder, &add),
+        time(folder, &delete),
+        time(folder, &compact),
+    ];
     let whole: BTreeSet<String> = base.union(&more).cloned().collect();
     let mut dice = Dice(7);
     let mut here = base.clone();
@@ -79,9 +93,22 @@ fn changes_are_all_or_nothing() {
         let delay = span.mul_f64(dice.below(1000) as f64 / 1000.0);
         let ended = kill_after(folder, command, delay);
         let now = ids(&folder.join("live"));
-        let after = if command[0] == "compact" { &here } else if here == base { &whole } else { &base };
-        assert!(now == here || now == *after, "round {round}: {} ids after {command:?}", now.len());
-        assert!(!ended || now == *after, "round {round}: an ended {command:?} left no trace");
+        let after = if command[0] == "compact" {
+            &here
+        } else if here == base {
+            &whole
+        } else {
+            &base
+        };
+        assert!(
+            now == here || now == *after,
+            "round {round}: {} ids after {command:?}",
+            now.len()
+        );
+        assert!(
+            !ended || now == *after,
+            "round {round}: an ended {command:?} left no trace"
+        );
         run(folder, &["verify", "live"]);
         here = now;
     }
@@ -93,14 +120,24 @@ fn an_interrupted_build_resumes_to_the_same_index() {
     let folder = folder.path();
     corpus(folder, "all.jsonl", 0..150);
     let build = ["index", "all.jsonl", "--out", "killed", "--model", "model"];
-    let whole = time(folder, &["index", "all.jsonl", "--out", "whole", "--model", "model"]);
+    let whole = time(
+        folder,
+        &["index", "all.jsonl", "--out", "whole", "--model", "model"],
+    );
     let mut dice = Dice(11);
     for _ in 0..kills() / 4 {
         let _ = std::fs::remove_dir_all(folder.join("killed"));
         // Several interruptions of one build, then its end.
         while dice.below(3) > 0 {
-            let ended = kill_after(folder, &build, whole.mul_f64(dice.below(1000) as f64 / 1000.0));
-            assert_eq!(ended || folder.join("killed").exists(), folder.join("killed").exists());
+            let ended = kill_after(
+                folder,
+                &build,
+                whole.mul_f64(dice.below(1000) as f64 / 1000.0),
+            );
+            assert_eq!(
+                ended || folder.join("killed").exists(),
+                folder.join("killed").exists()
+            );
             if folder.join("killed").exists() {
                 break;
             }
