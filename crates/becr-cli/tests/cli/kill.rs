@@ -39,20 +39,23 @@ fn ids(dir: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// Starts `becr` and kills it after `delay`; true if it had ended by itself.
+/// Starts `becr` and kills it after `delay`; true if it had ended by itself, as it should.
 fn kill_after(folder: &Path, arguments: &[&str], delay: Duration) -> bool {
     let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
         .args(arguments)
         .current_dir(folder)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     std::thread::sleep(delay);
-    let ended = child.try_wait().unwrap().is_some();
+    let ended = child.try_wait().unwrap();
     let _ = child.kill();
-    child.wait().unwrap();
-    ended
+    let output = child.wait_with_output().unwrap();
+    if let Some(status) = ended {
+        assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    ended.is_some()
 }
 
 /// How long a command takes when it is left alone.

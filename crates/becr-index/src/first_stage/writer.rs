@@ -35,7 +35,11 @@ impl Writer {
     /// A writer to the existing index in `dir`.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
         let (index, fields) = schema::open(dir)?;
-        Self::new(&index, fields, dir)
+        let writer = Self::new(&index, fields, dir)?;
+        // A writer that was killed leaves files that no commit knows of, under names that the next commit
+        // may want.
+        writer.writer.garbage_collect_files().wait().map_err(IndexError::engine(dir))?;
+        Ok(writer)
     }
 
     /// A writer to the index of a build in `dir`, which may have been interrupted at any point.
