@@ -41,6 +41,7 @@
 
 pub mod cost;
 mod counter;
+mod coverage;
 mod error;
 mod file;
 mod list;
@@ -53,9 +54,10 @@ mod usefulness;
 mod vocabulary;
 
 pub use counter::{CountOptions, Counter, MAX_WORD_CHARS};
+pub use coverage::{Coverage, Share};
 pub use error::Error;
 pub use file::{CountFile, Entries, Entry, Totals};
-pub use list::{Coverage, Group, GroupList, Groups, Share};
+pub use list::{Group, GroupList, Groups};
 pub use report::{Cut, Kept, Report};
 pub use selection::{Rules, Sources};
 pub use usefulness::RecordBytes;

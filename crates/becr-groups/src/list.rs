@@ -14,7 +14,6 @@
 //! and the XXH3-128 of all bytes before it.
 
 use crate::Error;
-use crate::file::is_pair;
 use crate::output::{Output, Purpose};
 use becr_text::groups::TokenGroup;
 use std::fs::File;
@@ -291,73 +290,5 @@ impl Writer {
         self.write_line()?;
         self.output.commit()?;
         Ok(self.list)
-    }
-}
-
-/// How much of some queries a list has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Coverage {
-    /// Queries that were asked.
-    pub queries: u64,
-    /// Their words. A word that is not found falls back to its WordPieces.
-    pub words: Share,
-    /// Their pairs. A pair that is not found is left out.
-    pub pairs: Share,
-}
-
-/// A part of a whole, counted in two ways.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Share {
-    /// Distinct groups.
-    pub distinct: u64,
-    /// Those that were found.
-    pub distinct_found: u64,
-    /// Every time a group is asked for.
-    pub occurrences: u64,
-    /// Those for groups that were found.
-    pub occurrences_found: u64,
-}
-
-impl GroupList {
-    /// Looks up the groups of queries that a [`crate::Counter`] has counted, a query a document.
-    pub fn coverage(&self, queries: &crate::CountFile) -> Result<Coverage, Error> {
-        if queries.window() != self.window {
-            return Err(Error::Window {
-                path: queries.path().to_owned(),
-                expected: self.window,
-                found: queries.window(),
-            });
-        }
-        let mut coverage = Coverage {
-            queries: queries.totals().documents,
-            ..Coverage::default()
-        };
-        let mut groups = self.iter()?;
-        let mut known = groups.read()?.map(|(key, _)| key.to_owned());
-        for entry in queries.entries()? {
-            let entry = entry?;
-            while known.as_ref().is_some_and(|known| *known < entry.key) {
-                known = groups.read()?.map(|(key, _)| key.to_owned());
-            }
-            let found = known.as_ref() == Some(&entry.key);
-            match is_pair(&entry.key) {
-                true => coverage.pairs.add(entry.occurrences, found),
-                false => coverage.words.add(entry.occurrences, found),
-            }
-        }
-        // To its end, where a damaged list shows.
-        while groups.read()?.is_some() {}
-        Ok(coverage)
-    }
-}
-
-impl Share {
-    fn add(&mut self, occurrences: u64, found: bool) {
-        self.distinct += 1;
-        self.occurrences += occurrences;
-        if found {
-            self.distinct_found += 1;
-            self.occurrences_found += occurrences;
-        }
     }
 }

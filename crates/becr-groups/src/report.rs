@@ -1,7 +1,7 @@
 //! What a selection has kept and what it has cut.
 
+use crate::coverage::Coverage;
 use crate::file::{CountFile, Totals, is_pair};
-use crate::list::{Coverage, Share};
 use crate::selection::{Candidate, Rules, Verdict};
 use crate::vocabulary::Vocabulary;
 use serde::Serialize;
@@ -191,34 +191,6 @@ impl fmt::Display for Report {
             Some(coverage) => coverage.fmt(f),
             None => Ok(()),
         }
-    }
-}
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, share) in [("words", &self.words), ("pairs", &self.pairs)] {
-            writeln!(f, "{name} of {} queries: {share}", self.queries)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |part: u64, whole: u64| match whole {
-            0 => 100.0,
-            _ => 100.0 * part as f64 / whole as f64,
-        };
-        write!(
-            f,
-            "{} of {} found ({:.1} %), {} of {} occurrences ({:.1} %)",
-            self.distinct_found,
-            self.distinct,
-            percent(self.distinct_found, self.distinct),
-            self.occurrences_found,
-            self.occurrences,
-            percent(self.occurrences_found, self.occurrences),
-        )
     }
 }
 

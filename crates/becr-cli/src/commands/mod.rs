@@ -3,6 +3,7 @@
 mod bench;
 mod change;
 mod corpus;
+mod cost;
 mod demo;
 mod encode;
 mod eval;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     /// Look after model directories
     #[command(subcommand)]
     Model(model::Command),
+    Cost(cost::Args),
     Bench(bench::Args),
 }
 
@@ -66,6 +68,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Folds(command) => folds::run(command),
         Command::Encode(args) => encode::run(args),
         Command::Model(command) => model::run(command),
+        Command::Cost(args) => cost::run(args),
         Command::Bench(args) => bench::run(args),
     }
 }

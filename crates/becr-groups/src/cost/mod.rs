@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`storage`] | bytes of document and token-group embeddings, raw, compressed as in the paper, and in our records |
 //! | [`operations`] | operations to re-rank a list of candidates |
+//! | [`paper`] | what the paper prints for its example |
 //! | [`predict`] | from the sizes of an index that exists to those of another collection |
 //!
 //! ```
@@ -15,5 +16,6 @@
 //! ```
 
 pub mod operations;
+pub mod paper;
 pub mod predict;
 pub mod storage;

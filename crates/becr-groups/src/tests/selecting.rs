@@ -173,6 +173,13 @@ fn coverage_of_queries() {
         (coverage.pairs.distinct, coverage.pairs.distinct_found),
         (3, 1)
     );
+    assert_eq!(
+        (
+            coverage.pair_vectors.distinct,
+            coverage.pair_vectors.distinct_found
+        ),
+        (6, 2)
+    );
     report.coverage = Some(coverage);
     let text = report.to_string();
     assert!(

@@ -1,0 +1,197 @@
+//! `becr cost`: what an index of any collection takes, and what a query costs.
+
+mod text;
+mod units;
+
+use crate::output;
+use becr_groups::cost::operations::{Operations, Workload};
+use becr_groups::cost::paper;
+use becr_groups::cost::storage::{Collection, Encoding, Storage, TradeOff, trade_offs};
+use serde::Serialize;
+use std::io::Write;
+use std::process::ExitCode;
+use units::{count, positive};
+
+/// Compute what an index takes and what re-ranking costs
+///
+/// The arithmetic of the paper for any collection. Without options it is the
+/// paper's example, ClueWeb09-Cat-B, beside what the paper prints. Numbers may
+/// end in k, M or G: --documents 8.8M.
+///
+/// Examples:
+///
+///   becr cost
+///
+///   becr cost --documents 8.8M --tokens 77 --words 2M --pairs 40M --dim 384 --layers 7 --stored-layers 1
+///
+///   becr cost --all-groups --json
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// D: documents.
+    #[arg(long, value_name = "D", default_value = "50M", value_parser = count)]
+    documents: u64,
+    /// m: WordPieces per document, on average.
+    #[arg(long, value_name = "m", default_value = "857", value_parser = positive)]
+    tokens: f64,
+    /// V: words in the token store.
+    #[arg(long, value_name = "V", default_value = "14.5M", value_parser = count)]
+    words: u64,
+    /// H: word pairs in the token store.
+    #[arg(long, value_name = "H", default_value = "467M", value_parser = count)]
+    pairs: u64,
+    /// Keep all groups of the paper's example, those met only once too: V = 32.4M, H = 940.3M.
+    #[arg(long, conflicts_with_all = ["words", "pairs"])]
+    all_groups: bool,
+    /// p: numbers in a vector, the hidden size of the model.
+    #[arg(long, value_name = "p", default_value_t = 768, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    dim: u64,
+    /// L: layers of the model, that of the embeddings included.
+    #[arg(long, value_name = "L", default_value_t = 13, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    layers: u64,
+    /// L': layers stored as footprints.
+    #[arg(long, value_name = "L'", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    stored_layers: u64,
+    /// b: bits of a footprint.
+    #[arg(long, value_name = "b", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    bits: u64,
+    /// n: words of a query; several, with commas between them, make several columns.
+    #[arg(long, value_name = "n", default_value = "3,5", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=500))]
+    query_words: Vec<u64>,
+    /// Documents to re-rank for a query.
+    #[arg(long, value_name = "N", default_value = "150", value_parser = count)]
+    candidates: u64,
+    /// K: kernels.
+    #[arg(long, value_name = "K", default_value_t = 11, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    kernels: u64,
+    /// Largest distance between the two words of a pair, in a query.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=500))]
+    window: u64,
+    /// Print as JSON, sizes in bytes.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that is printed.
+#[derive(Serialize)]
+struct Cost {
+    collection: Collection,
+    encoding: Encoding,
+    storage: Storage,
+    trade_offs: Vec<TradeOff>,
+    workload: Workload,
+    operations: Vec<Operations>,
+    /// What the paper prints, where the question is the paper's.
+    paper: Printed,
+}
+
+/// The parts of the paper's tables that answer the same question.
+#[derive(Serialize)]
+struct Printed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage: Option<PrintedSizes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trade_offs: Option<[(f64, f64); 10]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<paper::PrintedOperations>,
+}
+
+/// The four sizes of the paper's example, in bytes.
+#[derive(Serialize, Clone, Copy)]
+struct PrintedSizes {
+    documents_raw: f64,
+    documents_compressed: f64,
+    /// Not printed for all groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups_raw: Option<f64>,
+    groups_compressed: f64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let cost = args.cost();
+    if args.json {
+        output::json(&cost)?;
+    } else {
+        let mut out = output::stdout();
+        text::write(&mut out, &cost)?;
+        out.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn cost(&self) -> Cost {
+        let groups = match self.all_groups {
+            true => Collection::with_all_groups(),
+            false => Collection {
+                words: self.words,
+                pairs: self.pairs,
+                ..Collection::default()
+            },
+        };
+        let collection = Collection {
+            documents: self.documents,
+            tokens: self.tokens,
+            ..groups
+        };
+        let encoding = Encoding {
+            dim: self.dim,
+            layers: self.layers,
+            stored_layers: self.stored_layers,
+            bits: self.bits,
+        };
+        let workload = |&query_words: &u64| Workload {
+            candidates: self.candidates,
+            tokens: self.tokens,
+            query_words,
+            kernels: self.kernels,
+            window: self.window,
+        };
+        let workloads: Vec<Workload> = self.query_words.iter().map(workload).collect();
+        Cost {
+            collection,
+            encoding,
+            storage: Storage::new(&collection, &encoding),
+            trade_offs: trade_offs(&collection, self.dim),
+            workload: workloads.first().copied().unwrap_or_default(),
+            operations: workloads
+                .iter()
+                .map(|workload| Operations::new(workload, &encoding))
+                .collect(),
+            paper: Printed::new(&collection, &encoding, &workloads),
+        }
+    }
+}
+
+impl Printed {
+    fn new(collection: &Collection, encoding: &Encoding, workloads: &[Workload]) -> Self {
+        let example = *collection == Collection::default();
+        let all_groups = *collection == Collection::with_all_groups();
+        let same_encoding = *encoding == Encoding::default();
+        let sizes = || PrintedSizes {
+            documents_raw: paper::STORAGE.documents_raw,
+            documents_compressed: paper::STORAGE.documents_compressed,
+            groups_raw: example.then_some(paper::STORAGE.groups_raw),
+            groups_compressed: match example {
+                true => paper::STORAGE.groups_compressed,
+                false => paper::STORAGE.all_groups_compressed,
+            },
+        };
+        let printed = |workload: &Workload| {
+            let same = |printed: &paper::PrintedOperations| {
+                let paper = Workload {
+                    query_words: printed.query_words,
+                    ..Workload::default()
+                };
+                same_encoding && paper == *workload
+            };
+            paper::OPERATIONS.into_iter().find(same)
+        };
+        Self {
+            storage: (same_encoding && (example || all_groups)).then(sizes),
+            trade_offs: (example && encoding.dim == Encoding::default().dim)
+                .then_some(paper::TRADE_OFFS),
+            operations: workloads.iter().filter_map(printed).collect(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `becr cost`: the paper's figures and other people's.
+
+use crate::becr;
+use serde_json::Value;
+use std::path::Path;
+
+fn json(arguments: &[&str]) -> Value {
+    let arguments: Vec<&str> = ["cost", "--json"]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    let outcome = becr(Path::new("."), &arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+#[test]
+fn the_papers_example_in_words() {
+    let outcome = becr(Path::new("."), &["cost"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    for figure in [
+        "1,711 TB",
+        "37.9 TB",
+        "7.01 TB",
+        " 7.0 TB",
+        "152 GB",
+        "6.86 TB",
+        "saves 3.07 kB",
+        "153 GB",
+        "31.3M",
+        "12.1T",
+        "20.6 MB",
+    ] {
+        assert!(
+            outcome.stdout.contains(figure),
+            "{figure} in\n{}",
+            outcome.stdout
+        );
+    }
+    let outcome = becr(Path::new("."), &["cost", "--all-groups"]);
+    assert!(
+        outcome.stdout.contains("306 GB") && outcome.stdout.contains("305.5 GB"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn the_papers_example_in_json() {
+    let cost = json(&[]);
+    assert_eq!(cost["storage"]["per_document"]["compressed"], 140_192.0);
+    assert_eq!(cost["storage"]["documents"]["saved_by_cls"], 153.4e9);
+    assert_eq!(cost["storage"]["groups"]["compressed"], 151.76e9);
+    assert_eq!(cost["paper"]["storage"]["groups_compressed"], 152e9);
+    assert_eq!(cost["operations"][1]["group_vectors"], 23);
+    assert_eq!(cost["paper"]["operations"][1]["becr"], 52e6);
+}
+
+#[test]
+fn another_collection_has_no_figures_of_the_paper() {
+    let cost = json(&[
+        "--documents",
+        "1k",
+        "--tokens",
+        "100",
+        "--words",
+        "10",
+        "--pairs",
+        "20",
+        "--dim",
+        "384",
+        "--layers",
+        "7",
+        "--stored-layers",
+        "1",
+        "--bits",
+        "128",
+        "--query-words",
+        "2",
+    ]);
+    assert_eq!(
+        cost["storage"]["documents"]["ours"],
+        1000.0 * (1600.0 + 4.0 + 16.0)
+    );
+    assert_eq!(cost["storage"]["groups"]["compressed"], 50.0 * 16.0);
+    assert_eq!(
+        cost["operations"][0]["hamming_words"],
+        150.0 * 100.0 * 4.0 * 2.0
+    );
+    assert_eq!(cost["paper"], serde_json::json!({}));
+}
+
+#[test]
+fn what_is_no_number_is_a_wrong_command_line() {
+    for arguments in [
+        ["--documents", "many"],
+        ["--tokens", "0"],
+        ["--bits", "0"],
+        ["--query-words", "3,x"],
+    ] {
+        let outcome = becr(Path::new("."), &["cost", arguments[0], arguments[1]]);
+        assert_eq!(outcome.code, Some(2), "{arguments:?}");
+        assert!(outcome.stderr.contains(arguments[0]), "{}", outcome.stderr);
+    }
+}
