@@ -296,3 +296,32 @@ fn the_benchmark_measures_our_own_side_alone() {
         outcome.stderr
     );
 }
+
+#[test]
+fn the_instructions_can_be_chosen() {
+    let folder = folder();
+    let run = |simd: &str| {
+        let arguments = [
+            "encode",
+            "--model",
+            "model",
+            "--text",
+            "neural model",
+            "--out",
+            "x.safetensors",
+        ];
+        let becr = std::process::Command::new(env!("CARGO_BIN_EXE_becr"))
+            .args(arguments)
+            .env("BECR_SIMD", simd)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        (becr.status.code(), String::from_utf8(becr.stderr).unwrap())
+    };
+    assert_eq!(run("portable").0, Some(0));
+    let (code, message) = run("sse9");
+    assert!(
+        code == Some(1) && message.contains("BECR_SIMD=sse9"),
+        "{message}"
+    );
+}
