@@ -91,7 +91,7 @@ impl Default for Kernels {
         Self {
             mu: centres.chain([1.0]).collect(),
             sigma: vec![0.1; 11],
-            epsilon: 1e-6,
+            epsilon: 1e-10,
         }
     }
 }

@@ -257,3 +257,71 @@ fn models_convert() {
     let [exact, copy] = ["model", "f32"].map(|name| Model::read(folder.path().join(name)).unwrap());
     assert_eq!(exact.weights, copy.weights);
 }
+
+#[test]
+fn the_benchmark_measures_our_own_side_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = [
+        "--shapes",
+        "minilm",
+        "--threads",
+        "1",
+        "--sequences",
+        "2",
+        "--length",
+        "8",
+        "--seconds",
+        "0",
+    ];
+    let outcome = becr(
+        folder.path(),
+        &[&["bench", "encoder", "--json", "rows.json"], &small[..]].concat(),
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("becr"), "{}", outcome.stdout);
+    let json: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("rows.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&json["rows"][0]["runtime"], &json["rows"][0]["becr_ratio"]),
+        (&"becr".into(), &1.0.into())
+    );
+    assert!(json["rows"][0]["tokens_per_cpu_second"].as_f64().unwrap() > 0.0);
+    let outcome = becr(
+        folder.path(),
+        &[&["bench", "encoder", "--python", "no/python"], &small[..]].concat(),
+    );
+    assert!(
+        outcome.code == Some(1) && outcome.stderr.contains("no/python"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn the_instructions_can_be_chosen() {
+    let folder = folder();
+    let run = |simd: &str| {
+        let arguments = [
+            "encode",
+            "--model",
+            "model",
+            "--text",
+            "neural model",
+            "--out",
+            "x.safetensors",
+        ];
+        let becr = std::process::Command::new(env!("CARGO_BIN_EXE_becr"))
+            .args(arguments)
+            .env("BECR_SIMD", simd)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        (becr.status.code(), String::from_utf8(becr.stderr).unwrap())
+    };
+    assert_eq!(run("portable").0, Some(0));
+    let (code, message) = run("sse9");
+    assert!(
+        code == Some(1) && message.contains("BECR_SIMD=sse9"),
+        "{message}"
+    );
+}
