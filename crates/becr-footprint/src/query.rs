@@ -169,7 +169,8 @@ pub(crate) struct GroupFootprints {
 /// The rows to sum for a group.
 #[derive(Debug, Clone)]
 pub(crate) struct RowList {
-    /// 64 × the row's index, which is its offset in bytes in the widest tile.
+    /// 8 × the row's index: times 8, 4, 2 or 1, which x86 multiplies for free, it is the row's offset in a tile of 512,
+    /// 256, 128 or 64 tokens.
     pub(crate) offsets: Vec<u16>,
     /// True if these are the clear bits of the group.
     pub(crate) complement: bool,
@@ -234,7 +235,7 @@ impl RowList {
         let set = |i: &usize| (footprint[i / 32] >> (i % 32)) & 1 == 1;
         let offsets = bits
             .filter(|i| set(i) != complement)
-            .map(|i| 64 * i as u16)
+            .map(|i| 8 * i as u16)
             .collect();
         Self {
             offsets,
@@ -244,7 +245,7 @@ impl RowList {
 
     fn others(&self, bits: usize) -> Self {
         let mut taken = self.offsets.iter().copied().peekable();
-        let all = (0..bits).map(|i| 64 * i as u16);
+        let all = (0..bits).map(|i| 8 * i as u16);
         let offsets = all
             .filter(|&offset| taken.next_if_eq(&offset).is_none())
             .collect();
@@ -313,10 +314,10 @@ mod tests {
     #[test]
     fn the_shorter_side_is_summed() {
         let list = RowList::new(&[0b1011]);
-        assert_eq!(list.offsets, [0, 64, 192]);
+        assert_eq!(list.offsets, [0, 8, 24]);
         assert!(!list.complement);
         let list = RowList::new(&[!0b1011]);
-        assert_eq!(list.offsets, [0, 64, 192]);
+        assert_eq!(list.offsets, [0, 8, 24]);
         assert!(list.complement);
         assert_eq!(list.others(32).offsets.len(), 29);
     }
