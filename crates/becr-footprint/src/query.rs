@@ -132,8 +132,7 @@ fn check_terms(groups: usize, terms: &[Vec<GroupWeight>]) -> Result<(), Error> {
             });
         }
         let sum: f32 = uses.iter().map(|u| u.weight.abs()).sum();
-        // Written so that a weight that is not a number is refused too.
-        if !(sum <= 1.001) {
+        if sum.is_nan() || sum > 1.001 {
             return Err(Error::Weights { term, sum });
         }
     }
@@ -260,13 +259,13 @@ impl CosineTable {
     fn new(bits: usize, weight: f32) -> Self {
         let mut bytes = [[[0; 256]; 2]; 2];
         for (signed, sign) in bytes.iter_mut().zip([1.0, -1.0]) {
-            for h in 0..256.min(bits + 1) {
+            let [highs, lows] = signed;
+            let places = highs.iter_mut().zip(lows).take(bits + 1);
+            for (h, (high, low)) in places.enumerate() {
                 let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
                 let scaled = sign * f64::from(weight) * cosine * 32768.0;
                 let value = scaled.round().clamp(-32767.0, 32767.0) as i16;
-                let [low, high] = value.to_le_bytes();
-                signed[0][h] = high;
-                signed[1][h] = low;
+                [*low, *high] = value.to_le_bytes();
             }
         }
         Self { bytes, weight }

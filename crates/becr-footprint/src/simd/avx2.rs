@@ -50,9 +50,9 @@ impl Counter for Avx2 {
         // SAFETY: the caller's promise is ours.
         unsafe {
             if wide {
-                count::<DIGITS>(tile, list, counts)
+                count::<DIGITS>(tile, list, counts);
             } else {
-                count::<BYTE_DIGITS>(tile, list, counts)
+                count::<BYTE_DIGITS>(tile, list, counts);
             }
         }
     }
@@ -109,7 +109,7 @@ unsafe fn short<const SHIFT: u32, const N: usize>(rows: *const u8, offsets: &[u1
     unsafe {
         sum_rows(offsets, |offset| {
             Xmm(load_short::<SHIFT>(
-                rows.add(usize::from(offset) * 2 >> SHIFT),
+                rows.add((usize::from(offset) * 2) >> SHIFT),
             ))
         })
     }

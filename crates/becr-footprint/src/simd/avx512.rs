@@ -218,7 +218,7 @@ pub(super) unsafe fn sum_short<const SHIFT: u32, const N: usize>(
     unsafe {
         sum_rows(offsets, |offset| {
             Xmm(load_short::<SHIFT>(
-                rows.add(usize::from(offset) * 2 >> SHIFT),
+                rows.add((usize::from(offset) * 2) >> SHIFT),
             ))
         })
     }

@@ -151,7 +151,7 @@ impl Cosines {
 #[inline(always)]
 fn sine<C: Counter>(t: f32) -> f32 {
     // The polynomial through the function at Chebyshev nodes in t².
-    const S1: f32 = 1.570_795_1;
+    const S1: f32 = 1.570_795;
     const S3: f32 = -0.645_925_7;
     const S5: f32 = 0.079_500_01;
     const S7: f32 = -0.004_370_586;
