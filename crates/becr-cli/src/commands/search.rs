@@ -106,10 +106,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             let answer = answer(&index, query, args.k.unwrap_or(10))?;
             if args.json {
-        output::json(&answer)?;
-    } else {
-        print(&answer)?;
-    }
+                output::json(&answer)?;
+            } else {
+                print(&answer)?;
+            }
         }
         (None, Some(queries), Some(run_out)) => {
             let run = run_file(&index, queries, args.k.unwrap_or(1000), &args.batch)?;
