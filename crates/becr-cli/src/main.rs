@@ -6,6 +6,7 @@
 
 mod commands;
 mod output;
+mod progress;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    match commands::run(Cli::parse().command) {
+    match commands::run(&Cli::parse().command) {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -35,3 +35,11 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
             .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
 }
+
+/// Says what was passed over, if anything was.
+pub(crate) fn note_report(report: &impl std::fmt::Display) {
+    let text = report.to_string();
+    if !text.is_empty() {
+        note(text.trim_end());
+    }
+}

@@ -102,8 +102,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape that a configuration describes.
+    /// The shape that a configuration describes; an error if it is none that can be computed.
     pub fn new(config: &Config) -> Result<Self, EncodeError> {
+        config.check("config.json".as_ref())?;
         Ok(Self {
             dim: config.hidden_size,
             layers: config

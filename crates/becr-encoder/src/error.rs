@@ -56,6 +56,9 @@ pub enum EncodeError {
     /// The model's configuration does not fit this encoder.
     #[error("the model does not fit: {0}")]
     Config(String),
+    /// The model could not be read.
+    #[error(transparent)]
+    Model(#[from] becr_model::ModelError),
     /// The model's tokenizer could not be opened.
     #[error(transparent)]
     Tokenizer(#[from] becr_text::pieces::TokenizerError),

@@ -1,10 +1,48 @@
 //! BERT forward: text → hidden states of chosen layers → footprints.
+//!
+//! | module | job |
+//! |---|---|
+//! | `backend` | what an implementation of the forward pass takes and gives |
+//! | `native` | the forward pass on CPUs, on the vector code of `kernel` |
+//! | `encoder` | a model with its tokenizer |
+//! | `documents` | documents: even segments, one footprint per WordPiece, streams |
+//! | `groups` | token groups: words, pairs, WordPieces |
+//!
+//! # Example
+//!
+//! ```
+//! use becr_encoder::Encoder;
+//! use becr_text::groups::TokenGroup;
+//! # use becr_model::{Config, Storage, Weights};
+//! # let directory = tempfile::tempdir()?;
+//! # let directory = directory.path();
+//! # let config = Config::new(7, 8, 2, 2, 16, 32);
+//! # config.write(&directory.join("config.json"))?;
+//! # std::fs::write(directory.join("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\nneural\nrank\n##ing\n")?;
+//! # Weights::random(&config, 1, 1.0).write(&directory.join("model.safetensors"), Storage::F32)?;
+//! let encoder = Encoder::open(directory)?;
+//!
+//! let document = encoder.document("Ranking", "Neural ranking")?;
+//! assert_eq!(document.pieces.len(), 5); // rank ##ing neural rank ##ing
+//! assert_eq!(document.pieces.words[2..], [Some(0), Some(1), Some(1)]);
+//! assert_eq!(document.footprint(2, 4, 8).len(), 8); // layer 2, piece 4: 256 bits
+//!
+//! let pair = TokenGroup::Pair("neural".into(), "ranking".into());
+//! assert_eq!(encoder.groups(&[pair])?[0].vectors, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod backend;
+mod documents;
+mod encoder;
 mod error;
+mod groups;
 mod kernel;
 mod native;
 
 pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+pub use documents::{Document, EncodedDocument, Tokenised};
+pub use encoder::Encoder;
 pub use error::EncodeError;
+pub use groups::EncodedGroup;
 pub use native::NativeEncoder;

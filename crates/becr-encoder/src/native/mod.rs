@@ -7,6 +7,8 @@
 mod attention;
 mod layer;
 mod scratch;
+#[cfg(test)]
+mod tests;
 
 use crate::kernel::{Finish, Panels, Simd};
 use crate::{Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes};

@@ -1,0 +1,30 @@
+//! The `becr` command as a user meets it, one module per subcommand.
+
+mod eval;
+mod folds;
+mod index;
+mod search;
+
+use std::path::Path;
+use std::process::Command;
+
+/// What a finished command left behind.
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs `becr` in a folder.
+fn becr(folder: &Path, arguments: &[&str]) -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_becr"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("becr starts");
+    Outcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8 on standard output"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8 on standard error"),
+    }
+}

@@ -1,0 +1,106 @@
+//! The formats, and telling them apart.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// How a collection is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One JSON object a line: `id` or `_id`, `title`, `text`; other numbers become features.
+    Jsonl,
+    /// MS MARCO's tab-separated files: passages `id, text`; documents `id, url, title, body`.
+    MsMarco,
+    /// `<DOC>` records as on TREC disks 4 and 5.
+    TrecSgml,
+    /// Web crawls: ClueWeb09's WARC/0.18 and standard WARC/1.x.
+    Warc,
+    /// Files of their own: `.txt`, `.md`, `.html`, usually a folder of them.
+    Folder,
+}
+
+impl Format {
+    /// All formats, in the order help texts list them.
+    pub const ALL: [Self; 5] = [
+        Self::Jsonl,
+        Self::MsMarco,
+        Self::TrecSgml,
+        Self::Warc,
+        Self::Folder,
+    ];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::MsMarco => "msmarco",
+            Self::TrecSgml => "trec-sgml",
+            Self::Warc => "warc",
+            Self::Folder => "folder",
+        }
+    }
+
+    /// Tells the format of a file by its first bytes where they are telling, else by its name, else by a guess at its bytes.
+    pub(crate) fn detect(path: &Path, head: &[u8]) -> Option<Self> {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        let start = head.trim_ascii_start();
+        if start.starts_with(b"WARC/") {
+            return Some(Self::Warc);
+        }
+        if start
+            .get(..5)
+            .is_some_and(|tag| tag.eq_ignore_ascii_case(b"<DOC>"))
+        {
+            return Some(Self::TrecSgml);
+        }
+        Self::of_name(path).or_else(|| Self::guess(start))
+    }
+
+    /// The format a file name stands for, compression suffixes aside.
+    pub(crate) fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = [".gz", ".zst", ".z"]
+            .iter()
+            .find_map(|suffix| name.strip_suffix(suffix))
+            .unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "jsonl" | "json" | "ndjson" => Some(Self::Jsonl),
+            "tsv" => Some(Self::MsMarco),
+            "sgml" | "sgm" | "trec" => Some(Self::TrecSgml),
+            "warc" => Some(Self::Warc),
+            "txt" | "text" | "md" | "markdown" | "html" | "htm" | "xhtml" => Some(Self::Folder),
+            _ => None,
+        }
+    }
+
+    fn guess(start: &[u8]) -> Option<Self> {
+        let line = start.split(|&byte| byte == b'\n').next()?;
+        match line.iter().filter(|&&byte| byte == b'\t').count() {
+            _ if start.starts_with(b"{") => Some(Self::Jsonl),
+            1 | 3 => Some(Self::MsMarco),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name is none of [`Format::ALL`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown format \"{0}\": expected jsonl, msmarco, trec-sgml, warc or folder")]
+pub struct UnknownFormat(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| UnknownFormat(name.to_owned()))
+    }
+}

@@ -1,0 +1,34 @@
+//! What every format's reader offers.
+
+use crate::document::Document;
+use crate::error::{Fault, Place};
+
+/// A document and where it stood, so that later faults (a duplicate id) can name the line.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) place: Place,
+    /// The document, or the rule by which the record holds none.
+    pub(crate) content: Content,
+}
+
+/// What a record holds.
+#[derive(Debug)]
+pub(crate) enum Content {
+    Document(Document),
+    /// Nothing to index, and nothing wrong: why, in a few words.
+    LeftOut(&'static str),
+}
+
+impl Found {
+    pub(crate) fn line(line: u64, document: Document) -> Self {
+        Self {
+            place: Place::Line(line),
+            content: Content::Document(document),
+        }
+    }
+}
+
+/// Documents of one input. After a fault the next call goes on with the next document, or ends if nothing more can be read.
+pub(crate) trait Records: Send {
+    fn next(&mut self) -> Option<Result<Found, Fault>>;
+}

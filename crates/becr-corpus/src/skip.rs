@@ -1,0 +1,67 @@
+//! What was passed over, and why.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::CorpusError;
+
+/// What to do with an input that is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// Return the error and read no further.
+    #[default]
+    Stop,
+    /// Leave the document or query out, count it, go on.
+    Skip,
+}
+
+/// How many faults are remembered word for word.
+const EXAMPLES: usize = 5;
+
+/// Counts of what was passed over: faults skipped under [`OnError::Skip`], and what a rule left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkipReport {
+    /// Faults by reason.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// The first few faults, each with file, line and cause.
+    pub examples: Vec<String>,
+    /// What was left out on purpose, by rule: documents under the spam threshold, web records that are no pages,
+    /// files of a folder that hold no documents.
+    pub left_out: BTreeMap<&'static str, u64>,
+}
+
+impl SkipReport {
+    /// All faults together.
+    pub fn total_faults(&self) -> u64 {
+        self.faults.values().sum()
+    }
+
+    pub(crate) fn add_fault(&mut self, error: &CorpusError) {
+        *self.faults.entry(error.kind.reason()).or_default() += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(error.to_string());
+        }
+    }
+
+    pub(crate) fn add_left_out(&mut self, rule: &'static str, count: u64) {
+        if count > 0 {
+            *self.left_out.entry(rule).or_default() += count;
+        }
+    }
+}
+
+/// One line per reason, then the examples; nothing at all if nothing was passed over.
+impl fmt::Display for SkipReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (reason, count) in &self.faults {
+            writeln!(f, "skipped {count}: {reason}")?;
+        }
+        for example in &self.examples {
+            writeln!(f, "  {example}")?;
+        }
+        for (rule, count) in &self.left_out {
+            writeln!(f, "left out {count}: {rule}")?;
+        }
+        Ok(())
+    }
+}

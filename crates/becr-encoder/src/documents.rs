@@ -1,0 +1,261 @@
+//! Documents: cut into segments that the model can take, encoded in batches, put together again.
+
+use crate::{Batch, EncodeError, Encoder, Wanted};
+use becr_text::pieces::Pieces;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The text of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Comes first; may be empty.
+    pub title: String,
+    /// The body.
+    pub text: String,
+}
+
+/// A document as the index stores it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncodedDocument {
+    /// The WordPieces, title first. Places and word positions count within their field.
+    pub pieces: Pieces,
+    /// How many of them belong to the title.
+    pub title_pieces: usize,
+    /// `[layers, pieces, words]`: one footprint per WordPiece and kept layer, without `[CLS]` and `[SEP]`.
+    pub footprints: Vec<u32>,
+    /// The vector of `[CLS]` at the last kept layer, averaged over the segments.
+    pub cls: Vec<f32>,
+    /// The mean of all WordPieces' vectors at the last kept layer; zeros for a document without text.
+    pub mean: Vec<f32>,
+}
+
+impl EncodedDocument {
+    /// The footprint of a WordPiece at the `layer`-th kept layer; `words` is [`Shape::words`](crate::Shape::words).
+    pub fn footprint(&self, layer: usize, piece: usize, words: usize) -> &[u32] {
+        &self.footprints[(layer * self.pieces.len() + piece) * words..][..words]
+    }
+}
+
+impl Encoder {
+    /// Cuts a document into the sequences that the model is given: even segments in `[CLS]` and `[SEP]`.
+    pub fn sequences(&self, tokenised: &Tokenised) -> impl Iterator<Item = Vec<u32>> {
+        let ids = &tokenised.pieces.ids;
+        segments(ids.len(), self.backend.shape().max_tokens - 2)
+            .map(|segment| self.sequence(&ids[segment]).collect())
+    }
+
+    /// Encodes one document.
+    pub fn document(&self, title: &str, text: &str) -> Result<EncodedDocument, EncodeError> {
+        let tokenised = self.tokenise(&Document {
+            title: title.into(),
+            text: text.into(),
+        });
+        let mut encoded = self.encode_window(vec![tokenised])?;
+        // One document went in, so one comes out.
+        Ok(encoded.remove(0))
+    }
+
+    /// Encodes a stream of documents and hands them on in order. Memory is bounded by the batch (and by the longest
+    /// document), not by the stream; the next documents are tokenised while the backend computes.
+    pub fn documents<E: From<EncodeError>>(
+        &self,
+        documents: impl IntoIterator<Item = Document>,
+        mut emit: impl FnMut(EncodedDocument) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut documents = documents.into_iter();
+        let mut ready = Vec::new();
+        loop {
+            let window = self.next_window(&mut documents);
+            if window.is_empty() && ready.is_empty() {
+                return Ok(());
+            }
+            let (encoded, tokenised) = rayon::join(
+                || self.encode_window(ready),
+                || {
+                    window
+                        .par_iter()
+                        .map(|document| self.tokenise(document))
+                        .collect()
+                },
+            );
+            ready = tokenised;
+            encoded?.into_iter().try_for_each(&mut emit)?;
+        }
+    }
+
+    /// Documents that make about one batch; a WordPiece is about four bytes of text.
+    fn next_window(&self, documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
+        let mut window = Vec::new();
+        let mut bytes = 0;
+        while bytes < 4 * self.batch_tokens
+            && let Some(document) = documents.next()
+        {
+            bytes += document.title.len() + document.text.len() + 8; // [CLS] and [SEP] count too
+            window.push(document);
+        }
+        window
+    }
+
+    /// The WordPieces of a document, title first.
+    pub fn tokenise(&self, document: &Document) -> Tokenised {
+        let mut pieces = self.pieces.pieces(&document.title);
+        let title_pieces = pieces.len();
+        let text = self.pieces.pieces(&document.text);
+        pieces.ids.extend(text.ids);
+        pieces.spans.extend(text.spans);
+        pieces.words.extend(text.words);
+        Tokenised {
+            pieces,
+            title_pieces,
+        }
+    }
+
+    fn encode_window(&self, window: Vec<Tokenised>) -> Result<Vec<EncodedDocument>, EncodeError> {
+        let shape = self.backend.shape();
+        let longest = shape.max_tokens - 2;
+        let mut documents: Vec<_> = window
+            .into_iter()
+            .map(|tokenised| tokenised.blank(shape))
+            .collect();
+        let mut batch = Segments::default();
+        for number in 0..documents.len() {
+            for segment in segments(documents[number].pieces.len(), longest) {
+                if !batch.places.is_empty()
+                    && batch.tokens.tokens() + segment.len() + 2 > self.batch_tokens
+                {
+                    batch.flush(self, &mut documents)?;
+                }
+                batch.push(
+                    number,
+                    &segment,
+                    self.sequence(&documents[number].pieces.ids[segment.clone()]),
+                );
+            }
+        }
+        batch.flush(self, &mut documents)?;
+        Ok(documents)
+    }
+}
+
+/// The WordPieces of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokenised {
+    /// Title first. Places and word positions count within their field.
+    pub pieces: Pieces,
+    /// How many of them belong to the title.
+    pub title_pieces: usize,
+}
+
+impl Tokenised {
+    fn blank(self, shape: &crate::Shape) -> EncodedDocument {
+        EncodedDocument {
+            footprints: vec![0; shape.layers.len() * self.pieces.len() * shape.words()],
+            cls: vec![0.0; shape.dim],
+            mean: vec![0.0; shape.dim],
+            pieces: self.pieces,
+            title_pieces: self.title_pieces,
+        }
+    }
+}
+
+/// Cuts `pieces` WordPieces into as few segments of at most `longest` as possible, whose sizes differ by at most
+/// one. Without any pieces there is still one segment, for the sake of its `[CLS]`.
+fn segments(pieces: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = pieces.div_ceil(longest).max(1);
+    (0..count).map(move |i| i * pieces / count..(i + 1) * pieces / count)
+}
+
+/// Segments of documents that are encoded together.
+#[derive(Default)]
+struct Segments {
+    tokens: Batch,
+    wanted: Wanted,
+    /// Which document, and which of its pieces.
+    places: Vec<(usize, Range<usize>)>,
+}
+
+impl Segments {
+    fn push(
+        &mut self,
+        document: usize,
+        segment: &Range<usize>,
+        sequence: impl Iterator<Item = u32>,
+    ) {
+        let tokens = self.tokens.push(sequence);
+        let inner = tokens.start + 1..tokens.end - 1;
+        self.wanted.vectors.push(tokens.start..tokens.start + 1);
+        if !inner.is_empty() {
+            self.wanted.vectors.push(inner.clone());
+        }
+        self.wanted
+            .footprints
+            .extend(inner.map(|token| token..token + 1));
+        self.places.push((document, segment.clone()));
+    }
+
+    /// Encodes what has gathered and gives every document its part.
+    fn flush(
+        &mut self,
+        encoder: &Encoder,
+        documents: &mut [EncodedDocument],
+    ) -> Result<(), EncodeError> {
+        let Self {
+            tokens,
+            wanted,
+            places,
+        } = std::mem::take(self);
+        if places.is_empty() {
+            return Ok(());
+        }
+        let shape = encoder.backend.shape();
+        let encoded = encoder.backend.encode(&tokens, &wanted)?;
+        let (words, spans) = (shape.words(), wanted.footprints.len());
+        let mut vectors = encoded.vectors.chunks_exact(shape.dim);
+        let mut first = 0;
+        for (number, segment) in places {
+            let document = &mut documents[number];
+            let pieces = document.pieces.len();
+            for layer in 0..shape.layers.len() {
+                let from =
+                    &encoded.footprints[(layer * spans + first) * words..][..segment.len() * words];
+                let start = (layer * pieces + segment.start) * words;
+                document.footprints[start..start + from.len()].copy_from_slice(from);
+            }
+            first += segment.len();
+            let segments = pieces.div_ceil(shape.max_tokens - 2).max(1);
+            add(&mut document.cls, vectors.next(), 1.0 / segments as f32);
+            if !segment.is_empty() {
+                add(
+                    &mut document.mean,
+                    vectors.next(),
+                    segment.len() as f32 / pieces as f32,
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn add(sum: &mut [f32], vector: Option<&[f32]>, weight: f32) {
+    sum.iter_mut()
+        .zip(vector.unwrap_or_default())
+        .for_each(|(sum, x)| *sum += weight * x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segments;
+
+    #[test]
+    fn segments_are_even_and_cover_everything() {
+        for pieces in 0..2000 {
+            let list: Vec<_> = segments(pieces, 510).collect();
+            let sizes = list.iter().map(ExactSizeIterator::len);
+            let (least, most) = (sizes.clone().min().unwrap(), sizes.clone().max().unwrap());
+            assert!(most <= 510 && most - least <= 1, "{pieces}: {list:?}");
+            assert_eq!(list.len(), pieces.div_ceil(510).max(1));
+            assert!(list.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!((list[0].start, list[list.len() - 1].end), (0, pieces));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A model with its tokenizer: text in, footprints out.
+
+use crate::{Backend, EncodeError, NativeEncoder};
+use becr_model::{Model, TokenizerFile};
+use becr_text::pieces::WordPieces;
+use std::path::Path;
+
+/// Tokens given to the backend at once unless said otherwise. On CPUs more brings nothing, and a batch of a small
+/// model then takes some 50 MB.
+const BATCH_TOKENS: usize = 4096;
+
+/// Encodes documents and token groups with any [`Backend`].
+pub struct Encoder {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) pieces: WordPieces,
+    pub(crate) batch_tokens: usize,
+}
+
+impl Encoder {
+    /// Opens a model directory for encoding on the CPU.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, EncodeError> {
+        let Model {
+            config,
+            tokenizer,
+            weights,
+            ..
+        } = Model::read(directory)?;
+        let backend = NativeEncoder::new(&config, weights)?;
+        Self::new(&tokenizer, Box::new(backend))
+    }
+
+    /// Joins a backend and the tokenizer of its model.
+    pub fn new(tokenizer: &TokenizerFile, backend: Box<dyn Backend>) -> Result<Self, EncodeError> {
+        let name = tokenizer.path.display().to_string();
+        let json = tokenizer
+            .path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        let read = if json {
+            WordPieces::from_json
+        } else {
+            WordPieces::from_vocab
+        };
+        Ok(Self {
+            backend,
+            pieces: read(&tokenizer.bytes, &name)?,
+            batch_tokens: BATCH_TOKENS,
+        })
+    }
+
+    /// Sets how many tokens the backend gets at once; devices want more than CPUs. Results do not depend on it.
+    #[must_use]
+    pub fn with_batch_tokens(mut self, tokens: usize) -> Self {
+        self.batch_tokens = tokens.max(1);
+        self
+    }
+
+    /// What computes.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// The tokenizer.
+    pub fn word_pieces(&self) -> &WordPieces {
+        &self.pieces
+    }
+
+    /// `[CLS]`, the given WordPieces, `[SEP]`.
+    pub(crate) fn sequence(&self, ids: &[u32]) -> impl Iterator<Item = u32> {
+        let special = self.pieces.special;
+        std::iter::once(special.cls)
+            .chain(ids.iter().copied())
+            .chain([special.sep])
+    }
+}

@@ -1,0 +1,80 @@
+//! What can go wrong with an index.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why an index could not be built, opened or searched.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The file system refused.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is an index already and nobody said to replace it.
+    #[error("{}: there is an index here already; replace it with --overwrite, or choose another --out", .0.display())]
+    Exists(PathBuf),
+    /// The target holds something that we did not write.
+    #[error("{}: not empty and not a BECR index; it is left alone, choose another --out", .0.display())]
+    NotOurs(PathBuf),
+    /// Another process is building the same index.
+    #[error("{}: another build of this index is under way; wait for it or choose another --out", .0.display())]
+    Busy(PathBuf),
+    /// The directory is no index.
+    #[error("{}: not a BECR index ({reason}); build one with `becr index CORPUS --out DIR`", path.display())]
+    NotAnIndex {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// The index was written by another version of the format.
+    #[error("{}: index format {found}, this program reads format {expected}; build the index again", path.display())]
+    Format {
+        /// The directory.
+        path: PathBuf,
+        /// The version found there.
+        found: u32,
+        /// The version this program reads.
+        expected: u32,
+    },
+    /// The first-stage engine failed.
+    #[error("{}: first-stage index: {source}", path.display())]
+    Engine {
+        /// The directory.
+        path: PathBuf,
+        /// What tantivy said.
+        source: tantivy::TantivyError,
+    },
+}
+
+impl IndexError {
+    /// An [`IndexError::Io`] for `map_err`.
+    pub(crate) fn io(
+        path: &std::path::Path,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            path,
+            action,
+            source,
+        }
+    }
+
+    /// An [`IndexError::Engine`] for `map_err`.
+    pub(crate) fn engine<E: Into<tantivy::TantivyError>>(
+        path: &std::path::Path,
+    ) -> impl Fn(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |source| Self::Engine {
+            path: path.clone(),
+            source: source.into(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Top-k search.
+
+use super::schema::{self, Fields};
+use super::statistics::Statistics;
+use crate::IndexError;
+use crate::manifest::Manifest;
+use becr_text::lexical::Analyzer;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tantivy::collector::TopDocs;
+use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Query, TermQuery, Weight};
+use tantivy::schema::{IndexRecordOption, Term, Value};
+use tantivy::{DocAddress, ReloadPolicy, Searcher, TantivyDocument, TantivyError};
+
+/// Candidates fetched beyond k, so that documents that tie at the cut are all looked at.
+const SLACK: usize = 32;
+/// Two sums of the same BM25 parts in another order differ by less than this part of the score.
+const ROUNDING: f32 = 1e-5;
+
+/// A first-stage index open for searching. Searches see the index as it was when it was opened.
+pub struct FirstStage {
+    searcher: Searcher,
+    statistics: Statistics,
+    fields: Fields,
+    analyzer: Analyzer,
+    dir: PathBuf,
+}
+
+/// A document found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// External id.
+    pub id: String,
+    /// BM25 of title and body.
+    pub score: f32,
+    address: DocAddress,
+}
+
+impl FirstStage {
+    /// Opens the index in `dir`.
+    pub fn open(dir: &Path) -> Result<Self, IndexError> {
+        Manifest::read(dir)?;
+        let (index, fields) = schema::open(dir)?;
+        let open = || {
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .try_into()?;
+            let searcher = reader.searcher();
+            let statistics = Statistics::new(searcher.clone(), fields)?;
+            Ok::<_, TantivyError>((searcher, statistics))
+        };
+        let (searcher, statistics) = open().map_err(IndexError::engine(dir))?;
+        let analyzer = Analyzer::default();
+        Ok(Self {
+            searcher,
+            statistics,
+            fields,
+            analyzer,
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// How many documents there are.
+    pub fn documents(&self) -> u64 {
+        self.statistics.documents()
+    }
+
+    /// The `k` best documents, best first, ties by document id. A query without a word finds nothing.
+    pub fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>, IndexError> {
+        self.top(&self.terms(query), k)
+            .map_err(IndexError::engine(&self.dir))
+    }
+
+    /// The title of a hit, for display.
+    pub fn title(&self, hit: &Hit) -> Result<String, IndexError> {
+        let row: TantivyDocument = self
+            .searcher
+            .doc(hit.address)
+            .map_err(IndexError::engine(&self.dir))?;
+        let title = row
+            .get_first(self.fields.title)
+            .and_then(|value| value.as_str());
+        Ok(title.unwrap_or_default().to_owned())
+    }
+
+    /// The query's terms in both fields with how often they occur, in a fixed order.
+    fn terms(&self, query: &str) -> Vec<(Term, f32)> {
+        let mut stems = BTreeMap::new();
+        for stem in self.analyzer.query_stems(query) {
+            *stems.entry(stem.text).or_insert(0.0) += 1.0;
+        }
+        let in_field = |field| {
+            stems
+                .iter()
+                .map(move |(stem, &count)| (Term::from_field_text(field, stem), count))
+        };
+        in_field(self.fields.title)
+            .chain(in_field(self.fields.body))
+            .collect()
+    }
+
+    fn top(&self, terms: &[(Term, f32)], k: usize) -> tantivy::Result<Vec<Hit>> {
+        // More than there are documents is as good as all of them.
+        let documents = self.documents() as usize;
+        let k = k.min(documents);
+        if terms.is_empty() || k == 0 {
+            return Ok(Vec::new());
+        }
+        let parts: Vec<Box<dyn Query>> = terms.iter().map(term_query).collect();
+        let query = BooleanQuery::union(parts);
+        let mut limit = k + SLACK;
+        loop {
+            let collector = TopDocs::with_limit(limit.min(documents)).order_by_score();
+            let rough = self.searcher.search_with_statistics_provider(
+                &query,
+                &collector,
+                &self.statistics,
+            )?;
+            // All is well if what was cut off could not have been among the first k.
+            let complete = rough.len() < limit
+                || rough
+                    .last()
+                    .is_some_and(|last| last.0 < rough[k - 1].0 * (1.0 - ROUNDING));
+            if complete || limit >= documents {
+                return self.ranked(terms, rough, k);
+            }
+            limit *= 2;
+        }
+    }
+
+    /// Scores candidates anew, in an order that does not depend on the index's layout, and ranks them.
+    fn ranked(
+        &self,
+        terms: &[(Term, f32)],
+        candidates: Vec<(f32, DocAddress)>,
+        k: usize,
+    ) -> tantivy::Result<Vec<Hit>> {
+        let mut addresses: Vec<DocAddress> = candidates.into_iter().map(|(_, at)| at).collect();
+        addresses.sort_unstable();
+        let scores = self.exact_scores(terms, &addresses)?;
+        let mut hits = Vec::with_capacity(addresses.len());
+        for (address, score) in addresses.into_iter().zip(scores) {
+            hits.push(Hit {
+                id: self.id(address)?,
+                score: score as f32,
+                address,
+            });
+        }
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        hits.truncate(k);
+        Ok(hits)
+    }
+
+    /// The sum of the terms' BM25 in the order of `terms`, for documents in order of address.
+    fn exact_scores(
+        &self,
+        terms: &[(Term, f32)],
+        addresses: &[DocAddress],
+    ) -> tantivy::Result<Vec<f64>> {
+        let mut scores = vec![0.0; addresses.len()];
+        for part in terms {
+            let scoring =
+                EnableScoring::enabled_from_statistics_provider(&self.statistics, &self.searcher);
+            let weight = term_query(part).weight(scoring)?;
+            let mut rest = scores.as_mut_slice();
+            for group in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
+                let (head, tail) = rest.split_at_mut(group.len());
+                self.add_scores(weight.as_ref(), group, head)?;
+                rest = tail;
+            }
+        }
+        Ok(scores)
+    }
+
+    /// Adds one term's part to the scores of documents of one segment.
+    fn add_scores(
+        &self,
+        weight: &dyn Weight,
+        addresses: &[DocAddress],
+        scores: &mut [f64],
+    ) -> tantivy::Result<()> {
+        let segment = self.searcher.segment_reader(addresses[0].segment_ord);
+        let mut scorer = weight.scorer(segment, 1.0)?;
+        for (address, score) in addresses.iter().zip(scores) {
+            if scorer.doc() < address.doc_id {
+                scorer.seek(address.doc_id);
+            }
+            if scorer.doc() == address.doc_id {
+                *score += f64::from(scorer.score());
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&self, address: DocAddress) -> tantivy::Result<String> {
+        let segment = self.searcher.segment_reader(address.segment_ord);
+        let missing = || TantivyError::InternalError("a document without an id".into());
+        let column = segment.fast_fields().str(schema::ID)?.ok_or_else(missing)?;
+        let ordinal = column
+            .term_ords(address.doc_id)
+            .next()
+            .ok_or_else(missing)?;
+        let mut id = String::new();
+        column.ord_to_str(ordinal, &mut id)?;
+        Ok(id)
+    }
+}
+
+/// One term, as often as the query has it.
+fn term_query((term, count): &(Term, f32)) -> Box<dyn Query> {
+    let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
+    match *count == 1.0 {
+        true => Box::new(query),
+        false => Box::new(BoostQuery::new(Box::new(query), *count)),
+    }
+}

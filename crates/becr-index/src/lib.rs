@@ -1,0 +1,31 @@
+//! From documents to an index directory.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`first_stage`] | BM25 over title and body, on `tantivy` |
+//! | [`staging`] | a build that appears whole or not at all |
+//! | [`manifest`] | what an index directory says of itself |
+//!
+//! ```
+//! use becr_index::{first_stage::FirstStage, IndexBuilder};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let target = folder.path().join("notes.becr");
+//! let mut builder = IndexBuilder::create(&target, false)?;
+//! builder.add("bread", "Bread", "A dense crumb means the dough was proved too briefly.")?;
+//! builder.add("tea", "Tea", "Green tea wants water that no longer boils.")?;
+//! builder.finish()?;
+//!
+//! let hits = FirstStage::open(&target)?.search("why is my dough dense", 10)?;
+//! assert_eq!(hits[0].id, "bread");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod build;
+mod error;
+pub mod first_stage;
+pub mod manifest;
+pub mod staging;
+
+pub use build::{IndexBuilder, Summary};
+pub use error::IndexError;

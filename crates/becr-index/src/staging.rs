@@ -1,0 +1,240 @@
+//! A directory that appears whole or not at all.
+//!
+//! A build works in `DIR.partial` beside its target. Publishing is one rename; replacing an existing
+//! index exchanges the two directories in one step, so that whoever looks at `DIR` sees the old index
+//! or the new one. A build that was killed leaves `DIR.partial` behind, which the next one clears.
+
+use crate::IndexError;
+use crate::manifest::Manifest;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A directory under construction.
+#[derive(Debug)]
+pub struct Staging {
+    target: PathBuf,
+    partial: PathBuf,
+    /// Held for the life of the build: two builds of one target must not share `DIR.partial`.
+    lock: File,
+    published: bool,
+}
+
+impl Staging {
+    /// Starts a build of `target`. An index that is there already stays until [`Staging::publish`], and
+    /// is replaced only if `overwrite` says so; anything else that is there is never touched.
+    pub fn create(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
+        let target =
+            &std::path::absolute(target).map_err(IndexError::io(target, "cannot resolve"))?;
+        if Manifest::is_in(target) {
+            if !overwrite {
+                return Err(IndexError::Exists(target.to_owned()));
+            }
+        } else if !is_absent_or_empty(target)? {
+            return Err(IndexError::NotOurs(target.to_owned()));
+        }
+        let partial = beside(target, ".partial");
+        fs::create_dir_all(&partial).map_err(IndexError::io(&partial, "cannot create"))?;
+        let lock_path = partial.join("build.lock");
+        let lock = File::create(&lock_path).map_err(IndexError::io(&lock_path, "cannot create"))?;
+        lock.try_lock()
+            .map_err(|_| IndexError::Busy(target.to_owned()))?;
+        clear(&partial, &lock_path)?;
+        Ok(Self {
+            target: target.to_owned(),
+            partial,
+            lock,
+            published: false,
+        })
+    }
+
+    /// Where to build.
+    pub fn path(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Puts the directory in its place.
+    pub fn publish(mut self) -> Result<(), IndexError> {
+        let lock_path = self.partial.join("build.lock");
+        fs::remove_file(&lock_path).map_err(IndexError::io(&lock_path, "cannot remove"))?;
+        if Manifest::is_in(&self.target) {
+            exchange(&self.partial, &self.target).map_err(IndexError::io(
+                &self.target,
+                "cannot put the new index in place",
+            ))?;
+            fs::remove_dir_all(&self.partial)
+                .map_err(IndexError::io(&self.partial, "cannot remove the old index"))?;
+        } else {
+            fs::rename(&self.partial, &self.target).map_err(IndexError::io(
+                &self.target,
+                "cannot put the index in place",
+            ))?;
+        }
+        self.published = true;
+        sync_parent(&self.target);
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.published {
+            // A failed build leaves nothing behind; if even that fails, the next build clears it.
+            let _ = fs::remove_dir_all(&self.partial);
+        }
+        let _ = self.lock.unlock();
+    }
+}
+
+fn beside(target: &Path, suffix: &str) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    target.with_file_name(name)
+}
+
+fn is_absent_or_empty(target: &Path) -> Result<bool, IndexError> {
+    match fs::read_dir(target) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(e) => Err(IndexError::io(target, "cannot look into the target")(e)),
+    }
+}
+
+/// Removes what an earlier build left in `dir`, but for the lock.
+fn clear(dir: &Path, lock: &Path) -> Result<(), IndexError> {
+    for entry in fs::read_dir(dir).map_err(IndexError::io(dir, "cannot read"))? {
+        let path = entry.map_err(IndexError::io(dir, "cannot read"))?.path();
+        let removed = match () {
+            () if path == lock => Ok(()),
+            () if path.is_dir() => fs::remove_dir_all(&path),
+            () => fs::remove_file(&path),
+        };
+        removed.map_err(IndexError::io(&path, "cannot remove"))?;
+    }
+    Ok(())
+}
+
+/// Exchanges two directories; at every moment there is one at `b`.
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        // Some network file systems cannot exchange.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_by_turns(a, b),
+        result => Ok(result?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(a: &Path, b: &Path) -> std::io::Result<()> {
+    exchange_by_turns(a, b)
+}
+
+/// Without help of the system there is a moment in which `b` is absent, but never half there.
+fn exchange_by_turns(a: &Path, b: &Path) -> std::io::Result<()> {
+    let aside = beside(b, ".old");
+    fs::rename(b, &aside)?;
+    fs::rename(a, b)?;
+    fs::rename(&aside, a)
+}
+
+/// Makes the rename last. Best effort: not every system can sync a directory.
+fn sync_parent(path: &Path) {
+    let parent = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if let Ok(dir) = File::open(parent) {
+        let _ = dir.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(target: &Path, overwrite: bool, text: &str) -> Result<(), IndexError> {
+        let staging = Staging::create(target, overwrite)?;
+        fs::write(staging.path().join("data"), text).unwrap();
+        Manifest::default().write(staging.path())?;
+        staging.publish()
+    }
+
+    #[test]
+    fn appears_whole_and_is_replaced_in_one_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        build(&target, false, "one").unwrap();
+        assert!(matches!(
+            build(&target, false, "two"),
+            Err(IndexError::Exists(_))
+        ));
+        build(&target, true, "two").unwrap();
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "two");
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "nothing is left beside it"
+        );
+    }
+
+    #[test]
+    fn an_abandoned_build_leaves_the_old_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        build(&target, false, "one").unwrap();
+        let staging = Staging::create(&target, true).unwrap();
+        fs::write(staging.path().join("data"), "half").unwrap();
+        assert!(matches!(
+            Staging::create(&target, true),
+            Err(IndexError::Busy(_))
+        ));
+        drop(staging);
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "one");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_killed_build_is_cleared_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        fs::create_dir_all(folder.path().join("index.partial/deep")).unwrap();
+        fs::write(folder.path().join("index.partial/stale"), "x").unwrap();
+        build(&target, false, "one").unwrap();
+        assert!(!target.join("stale").exists() && !target.join("deep").exists());
+    }
+
+    #[test]
+    fn other_peoples_files_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("thesis.txt"), "years of work").unwrap();
+        assert!(matches!(
+            build(folder.path(), true, "x"),
+            Err(IndexError::NotOurs(_))
+        ));
+        assert!(folder.path().join("thesis.txt").exists());
+        let file = folder.path().join("thesis.txt");
+        assert!(matches!(
+            build(&file, true, "x"),
+            Err(IndexError::Io { .. })
+        ));
+    }
+
+    #[test]
+    fn exchanging_by_turns_ends_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        for dir in [&a, &b] {
+            fs::create_dir(dir).unwrap();
+            fs::write(dir.join("name"), dir.as_os_str().as_encoded_bytes()).unwrap();
+        }
+        exchange_by_turns(&a, &b).unwrap();
+        assert_eq!(
+            fs::read(b.join("name")).unwrap(),
+            a.as_os_str().as_encoded_bytes()
+        );
+        assert_eq!(
+            fs::read(a.join("name")).unwrap(),
+            b.as_os_str().as_encoded_bytes()
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a store.
+
+use std::path::{Path, PathBuf};
+
+/// Why a store could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No room is left. What was committed before is safe.
+    #[error("{}: no space left on the device; what was committed before is safe, make room and go on", .0.display())]
+    Full(PathBuf),
+    /// The database engine refused.
+    #[error("{}: {source}", path.display())]
+    Engine {
+        /// The store.
+        path: PathBuf,
+        /// What LMDB said.
+        source: heed::Error,
+    },
+    /// The directory holds no store.
+    #[error("{}: there is no document store here; was the index built with --lexical-only?", .0.display())]
+    Missing(PathBuf),
+    /// The store was made for another encoder.
+    #[error(
+        "{}: the index was encoded with encoder {found}, the model at hand is encoder {expected}; \
+         use the model it was built with, or build the index again", path.display()
+    )]
+    OtherEncoder {
+        /// The store.
+        path: PathBuf,
+        /// The encoder the store was made with.
+        found: String,
+        /// The encoder asked for.
+        expected: String,
+    },
+    /// Something in the store is not what was written.
+    #[error("{}: {what} is damaged: {reason}; restore the index from a copy or build it again", path.display())]
+    Damaged {
+        /// The store.
+        path: PathBuf,
+        /// Which part.
+        what: String,
+        /// How it shows.
+        reason: String,
+    },
+    /// What is to be written does not fit the store.
+    #[error("{what}: {reason}")]
+    Refused {
+        /// Which document or group.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StoreError {
+    /// Turns the engine's errors into ours, for `map_err`.
+    pub(crate) fn engine(path: &Path) -> impl Fn(heed::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| match source {
+            heed::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => {
+                Self::Full(path.clone())
+            }
+            source => Self::Engine { path: path.clone(), source },
+        }
+    }
+
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { path, action, source }
+    }
+}

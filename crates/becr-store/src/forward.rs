@@ -1,0 +1,93 @@
+//! The forward index of a document: its words, in order.
+//!
+//! A word is its number in the store's vocabulary, and its position is where it stands in the sequence, so
+//! that frequencies, positions, distances and pairs of any query's words can be read off in one pass. Common
+//! words are met early and get small numbers, which take one byte: two bytes a word on average.
+
+use crate::varint;
+
+/// The words of a document, title and body apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    /// Words of the title, by number.
+    pub title: Vec<u32>,
+    /// Words of the body, by number.
+    pub body: Vec<u32>,
+}
+
+/// A forward index as it lies in a record.
+#[derive(Debug, Clone, Copy)]
+pub struct ForwardIndex<'a> {
+    title_words: u32,
+    body_words: u32,
+    numbers: &'a [u8],
+}
+
+impl Words {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(2 * (self.title.len() + self.body.len()) + 4);
+        varint::push(self.title.len() as u32, &mut bytes);
+        varint::push(self.body.len() as u32, &mut bytes);
+        self.title.iter().chain(&self.body).for_each(|&word| varint::push(word, &mut bytes));
+        bytes
+    }
+}
+
+impl<'a> ForwardIndex<'a> {
+    /// Reads the counts; the words themselves are decoded as they are asked for.
+    pub(crate) fn new(mut bytes: &'a [u8]) -> Option<Self> {
+        let title_words = varint::pull(&mut bytes)?;
+        let body_words = varint::pull(&mut bytes)?;
+        // Every word takes a byte at least: a count beyond that is damage, not a reason to allocate.
+        let words = u64::from(title_words) + u64::from(body_words);
+        (words <= bytes.len() as u64).then_some(Self { title_words, body_words, numbers: bytes })
+    }
+
+    /// Length of the title in words.
+    pub fn title_words(&self) -> usize {
+        self.title_words as usize
+    }
+
+    /// Length of the body in words.
+    pub fn body_words(&self) -> usize {
+        self.body_words as usize
+    }
+
+    /// The numbers of all words, the title's before the body's.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + 'a {
+        let mut rest = self.numbers;
+        std::iter::from_fn(move || varint::pull(&mut rest))
+            .take(self.title_words as usize + self.body_words as usize)
+    }
+
+    /// Decodes both fields.
+    pub fn words(&self) -> Words {
+        let mut numbers = self.numbers();
+        let title = numbers.by_ref().take(self.title_words()).collect();
+        Words { title, body: numbers.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn round_trip(title in prop::collection::vec(any::<u32>(), 0..9), body in prop::collection::vec(0u32..9999, 0..99)) {
+            let words = Words { title, body };
+            let bytes = words.encode();
+            let index = ForwardIndex::new(&bytes).unwrap();
+            prop_assert_eq!(index.title_words() + index.body_words(), index.numbers().count());
+            prop_assert_eq!(index.words(), words);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Some(index) = ForwardIndex::new(&bytes) {
+                let _ = index.words();
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A document as one value: everything that re-ranking it takes.
+//!
+//! ```text
+//!  0  "BECR"            20  bytes of the forward index    48  footprints: layer after layer, in tiles
+//!  4  version    u16    24  checksum              u64      …  footprint of the document's mean vector
+//!  6  layers     u16    32  bytes of one layer    u32      …  features: (number of the name u32, value f32)
+//!  8  bits       u16    36  zero                           …  forward index
+//! 10  features   u16
+//! 12  tokens     u32
+//! 16  CLS        f32
+//! ```
+//!
+//! Numbers are little-endian. The footprints start at byte 48 because LMDB puts a large value 16 bytes into a
+//! page: in memory they then lie on a cache line. The checksum is over the whole record but itself.
+
+use crate::StoreError;
+use crate::forward::{ForwardIndex, Words};
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+const MAGIC: &[u8; 4] = b"BECR";
+const VERSION: u16 = 1;
+const CHECKSUM: std::ops::Range<usize> = 24..32;
+const FOOTPRINTS: usize = 48;
+
+/// What all records of a store share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Shape {
+    /// Layers kept.
+    pub layers: u16,
+    /// Bits of a footprint: a multiple of 32.
+    pub bits: u16,
+}
+
+/// A record to be written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NewRecord {
+    /// WordPieces of the document.
+    pub tokens: u32,
+    /// γ·CLS, one number once the model is fixed.
+    pub cls: f32,
+    /// Footprints of all layers in tile layout, layer after layer.
+    pub footprints: Vec<u8>,
+    /// Footprint of the document's mean vector.
+    pub mean: Vec<u8>,
+    /// Named features, by number of the name.
+    pub features: Vec<(u32, f32)>,
+    /// The words.
+    pub words: Words,
+}
+
+/// A record as it lies in the store, borrowed from the memory map.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    bytes: &'a [u8],
+    layers: usize,
+    layer_bytes: usize,
+    mean_bytes: usize,
+    features: usize,
+    forward: ForwardIndex<'a>,
+}
+
+impl NewRecord {
+    /// The record's bytes.
+    pub(crate) fn encode(&self, shape: Shape) -> Result<Vec<u8>, &'static str> {
+        let layers = usize::from(shape.layers);
+        if self.footprints.len() % layers.max(1) != 0 || (layers == 0 && !self.footprints.is_empty()) {
+            return Err("its footprints do not divide into the store's layers");
+        }
+        if self.mean.len() != usize::from(shape.bits) / 8 {
+            return Err("its mean footprint has not the store's number of bits");
+        }
+        let layer_bytes = u32::try_from(self.footprints.len() / layers.max(1));
+        let forward = self.words.encode();
+        let (Ok(layer_bytes), Ok(forward_bytes)) = (layer_bytes, u32::try_from(forward.len())) else {
+            return Err("it is larger than a record can be");
+        };
+        let features = u16::try_from(self.features.len()).map_err(|_| "it has over 65,535 features")?;
+        let mut bytes = Vec::with_capacity(
+            FOOTPRINTS + self.footprints.len() + self.mean.len() + 8 * self.features.len() + forward.len(),
+        );
+        bytes.extend_from_slice(MAGIC);
+        for number in [VERSION, shape.layers, shape.bits, features] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.tokens.to_le_bytes());
+        bytes.extend_from_slice(&self.cls.to_le_bytes());
+        bytes.extend_from_slice(&forward_bytes.to_le_bytes());
+        bytes.extend_from_slice(&[0; 8]);
+        bytes.extend_from_slice(&layer_bytes.to_le_bytes());
+        bytes.resize(FOOTPRINTS, 0);
+        bytes.extend_from_slice(&self.footprints);
+        bytes.extend_from_slice(&self.mean);
+        for (name, value) in &self.features {
+            bytes.extend_from_slice(&name.to_le_bytes());
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        bytes.extend_from_slice(&forward);
+        let sum = checksum(&bytes);
+        bytes[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
+        Ok(bytes)
+    }
+}
+
+impl<'a> Record<'a> {
+    /// Reads a record and checks every byte of it against the checksum.
+    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, &'static str> {
+        if bytes.len() < FOOTPRINTS || &bytes[..4] != MAGIC {
+            return Err("it does not begin as a record does");
+        }
+        if u16_at(bytes, 4) != VERSION {
+            return Err("its version is not known to this program");
+        }
+        if checksum(bytes) != u64_at(bytes, CHECKSUM.start) {
+            return Err("its checksum does not match its bytes");
+        }
+        let layers = usize::from(u16_at(bytes, 6));
+        let mean_bytes = usize::from(u16_at(bytes, 8)) / 8;
+        let features = usize::from(u16_at(bytes, 10));
+        let layer_bytes = u32_at(bytes, 32) as usize;
+        let forward_at = FOOTPRINTS + layers * layer_bytes + mean_bytes + 8 * features;
+        let ends = forward_at.checked_add(u32_at(bytes, 20) as usize);
+        if ends != Some(bytes.len()) {
+            return Err("its parts do not add up to its length");
+        }
+        let forward = ForwardIndex::new(&bytes[forward_at..]).ok_or("its words cannot be read")?;
+        Ok(Self { bytes, layers, layer_bytes, mean_bytes, features, forward })
+    }
+
+    /// Number of WordPieces.
+    pub fn tokens(&self) -> usize {
+        u32_at(self.bytes, 12) as usize
+    }
+
+    /// γ·CLS.
+    pub fn cls(&self) -> f32 {
+        f32::from_bits(u32_at(self.bytes, 16))
+    }
+
+    /// Footprints of all layers, in tile layout, layer after layer.
+    pub fn footprints(&self) -> &'a [u8] {
+        &self.bytes[FOOTPRINTS..FOOTPRINTS + self.layers * self.layer_bytes]
+    }
+
+    /// Footprint of the mean vector.
+    pub fn mean(&self) -> &'a [u8] {
+        let at = FOOTPRINTS + self.layers * self.layer_bytes;
+        &self.bytes[at..at + self.mean_bytes]
+    }
+
+    /// Named features, by number of the name.
+    pub fn features(&self) -> impl Iterator<Item = (u32, f32)> + 'a {
+        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes;
+        let pairs = self.bytes[at..at + 8 * self.features].chunks_exact(8);
+        pairs.map(|pair| (u32_at(pair, 0), f32::from_bits(u32_at(pair, 4))))
+    }
+
+    /// The words.
+    pub fn forward(&self) -> ForwardIndex<'a> {
+        self.forward
+    }
+
+    /// The whole record as it is stored.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// [`Record::decode`] with the error of a store.
+    pub(crate) fn read(bytes: &'a [u8], path: &Path, what: impl FnOnce() -> String) -> Result<Self, StoreError> {
+        Self::decode(bytes).map_err(|reason| StoreError::Damaged {
+            path: path.to_owned(),
+            what: what(),
+            reason: reason.to_owned(),
+        })
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut hasher = Xxh3::new();
+    hasher.update(&bytes[..CHECKSUM.start]);
+    hasher.update(&bytes[CHECKSUM.end..]);
+    hasher.digest()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) const SHAPE: Shape = Shape { layers: 2, bits: 64 };
+
+    prop_compose! {
+        pub(crate) fn records()(
+            tokens in 0u32..40,
+            cls in -5.0f32..5.0,
+            seed in any::<u8>(),
+            features in prop::collection::vec((0u32..5, -1.0f32..1.0), 0..4),
+            title in prop::collection::vec(0u32..50, 0..5),
+            body in prop::collection::vec(0u32..500, 0..40),
+        ) -> NewRecord {
+            let layer = tokens as usize * 8;
+            NewRecord {
+                tokens,
+                cls,
+                footprints: (0..2 * layer).map(|n| (n as u8).wrapping_mul(31) ^ seed).collect(),
+                mean: vec![seed; 8],
+                features,
+                words: Words { title, body },
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(record in records()) {
+            let bytes = record.encode(SHAPE).unwrap();
+            let read = Record::decode(&bytes).unwrap();
+            let again = NewRecord {
+                tokens: read.tokens() as u32,
+                cls: read.cls(),
+                footprints: read.footprints().to_vec(),
+                mean: read.mean().to_vec(),
+                features: read.features().collect(),
+                words: read.forward().words(),
+            };
+            prop_assert_eq!(again, record);
+        }
+
+        #[test]
+        fn every_flipped_bit_is_seen(record in records(), place in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut bytes = record.encode(SHAPE).unwrap();
+            let at = place.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert!(Record::decode(&bytes).is_err());
+        }
+
+        #[test]
+        fn every_cut_is_seen(record in records(), place in any::<prop::sample::Index>()) {
+            let bytes = record.encode(SHAPE).unwrap();
+            prop_assert!(Record::decode(&bytes[..place.index(bytes.len())]).is_err());
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(Record::decode(&bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let odd = NewRecord { footprints: vec![0; 3], mean: vec![0; 8], ..Default::default() };
+        assert!(odd.encode(SHAPE).is_err());
+        let no_mean = NewRecord::default();
+        assert!(no_mean.encode(SHAPE).is_err());
+    }
+}
