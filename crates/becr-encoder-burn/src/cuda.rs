@@ -1,7 +1,7 @@
 //! NVIDIA GPUs.
 
 use crate::encoder::{BurnEncoder, Options};
-use crate::failure;
+use crate::turn::error;
 use crate::{Precision, Shapes};
 use becr_encoder::EncodeError;
 use becr_model::{Config, Weights};
@@ -61,7 +61,7 @@ fn find_driver(devices: &[&str]) -> Result<(), EncodeError> {
     if devices.iter().any(|device| Path::new(device).exists()) {
         return Ok(());
     }
-    Err(failure::error(format!(
+    Err(error(format!(
         "no NVIDIA GPU here: none of {} exists; install the NVIDIA driver, or use the CPU (--backend native)",
         devices.join(", ")
     )))
@@ -75,8 +75,11 @@ fn find_headers(cuda_path: Option<PathBuf>) -> Result<(), EncodeError> {
     if places.iter().map(headers).any(|path| path.exists()) {
         return Ok(());
     }
-    let tried: Vec<_> = places.iter().map(|p| headers(p).display().to_string()).collect();
-    Err(failure::error(format!(
+    let tried: Vec<_> = places
+        .iter()
+        .map(|p| headers(p).display().to_string())
+        .collect();
+    Err(error(format!(
         "kernels are compiled when they are first needed, but the CUDA headers are not at {}; point CUDA_PATH \
          to a CUDA installation (the headers and libnvrtc suffice)",
         tried.join(" or ")
@@ -87,7 +90,7 @@ fn find_headers(cuda_path: Option<PathBuf>) -> Result<(), EncodeError> {
 /// the first.
 fn keep_kernels(cache: &Path) -> Result<(), EncodeError> {
     std::fs::create_dir_all(cache).map_err(|problem| {
-        failure::error(format!(
+        error(format!(
             "cannot keep compiled kernels in {}: {problem}",
             cache.display()
         ))
@@ -108,7 +111,9 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_driver_is_told_so() {
-        let message = find_driver(&["/nowhere/nvidiactl"]).unwrap_err().to_string();
+        let message = find_driver(&["/nowhere/nvidiactl"])
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("/nowhere/nvidiactl") && message.contains("NVIDIA driver"));
     }
 

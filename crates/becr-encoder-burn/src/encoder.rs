@@ -1,13 +1,13 @@
 //! The encoder: batches to a device, bits back.
 
 use crate::Cpu;
-use crate::failure::{NAME, error, guard};
 use crate::footprints::{Projection, pooled};
 use crate::forward::{Input, MASKED, Precision};
 use crate::parameters::Parameters;
-use crate::shapes::{Chunk, Shapes};
 use crate::results::{Launched, Results, values};
+use crate::shapes::{Chunk, Shapes};
 use crate::spans::{Layout, Pooling};
+use crate::turn::{NAME, Turn, error};
 use becr_encoder::{
     Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes,
 };
@@ -32,6 +32,7 @@ pub struct BurnEncoder<B: Device> {
     projection: Option<Projection<B>>,
     shape: Shape,
     options: Options,
+    turn: Turn,
 }
 
 impl BurnEncoder<Cpu> {
@@ -56,20 +57,26 @@ impl<B: Device> BurnEncoder<B> {
         let shape = Shape::new(config)?;
         let depth = shape.layers.last().copied().unwrap_or(0);
         let planes = hyperplanes(config)?;
-        guard("uploading the model", || {
-            Ok(Self {
-                parameters: Parameters::upload(config, weights, depth, options.precision, &device),
-                projection: planes.map(|planes| Projection::upload(&planes, &device)),
-                device,
-                shape,
-                options,
-            })
+        let turn = Turn::new();
+        let (parameters, projection) = turn.run("uploading the model", || {
+            Ok((
+                Parameters::upload(config, weights, depth, options.precision, &device),
+                planes.map(|planes| Projection::upload(&planes, &device)),
+            ))
+        })?;
+        Ok(Self {
+            device,
+            parameters,
+            projection,
+            shape,
+            options,
+            turn,
         })
     }
 
     /// Starts encoding a batch and returns before the device is done, so that the next batch can be prepared
     /// and launched meanwhile. [`Backend::encode`] is this, [`Launched::wait`] and [`Returned::unpack`].
-    pub fn launch(&self, batch: &Batch, wanted: &Wanted) -> Result<Launched<B>, EncodeError> {
+    pub fn launch(&self, batch: &Batch, wanted: &Wanted) -> Result<Launched<'_, B>, EncodeError> {
         batch.check(&self.shape)?;
         wanted.check(batch)?;
         if self.projection.is_none() && !wanted.footprints.is_empty() {
@@ -77,11 +84,12 @@ impl<B: Device> BurnEncoder<B> {
         }
         let layout = Layout::new(batch, &self.options.shapes, self.shape.max_tokens);
         let mut launched = Launched::new(
+            &self.turn,
             Results::new(layout.locate(&wanted.footprints, true)?),
             Results::new(layout.locate(&wanted.vectors, false)?),
             &self.shape,
         );
-        guard("computing a batch", || {
+        self.turn.run("computing a batch", || {
             for (number, chunk) in layout.chunks.iter().enumerate() {
                 self.launch_chunk(batch, &layout, number, chunk, &mut launched);
             }
@@ -95,7 +103,7 @@ impl<B: Device> BurnEncoder<B> {
         layout: &Layout,
         number: usize,
         chunk: &Chunk,
-        launched: &mut Launched<B>,
+        launched: &mut Launched<'_, B>,
     ) {
         let footprints = &mut launched.footprints.pooling[number];
         let vectors = &mut launched.vectors.pooling[number];
@@ -174,7 +182,7 @@ impl<B: Device> Backend for BurnEncoder<B> {
         let mut layers = vec![vec![0.0; batch.tokens() * dim]; self.shape.layers.len()];
         let layout = Layout::new(batch, &self.options.shapes, self.shape.max_tokens);
         for chunk in &layout.chunks {
-            let states = guard("computing hidden states", || {
+            let states = self.turn.run("computing hidden states", || {
                 let mut kept = Transaction::<B>::default();
                 self.forward(batch, &layout, chunk, |_, hidden| {
                     kept = std::mem::take(&mut kept).register(hidden.clone());

@@ -52,9 +52,7 @@ pub(crate) fn pooled<B: Backend>(values: Tensor<B, 2>, pool: &Tensor<B, 3>) -> T
     let [rows, spans, length] = pool.dims();
     let columns = values.dims()[1];
     let values = values.reshape([rows, length, columns]);
-    pool.clone()
-        .matmul(values)
-        .reshape([rows * spans, columns])
+    pool.clone().matmul(values).reshape([rows * spans, columns])
 }
 
 #[cfg(test)]

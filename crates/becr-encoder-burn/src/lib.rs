@@ -25,7 +25,6 @@
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod encoder;
-mod failure;
 mod footprints;
 mod forward;
 mod parameters;
@@ -33,6 +32,7 @@ mod results;
 mod shapes;
 mod spans;
 mod stream;
+mod turn;
 
 pub use encoder::{BurnEncoder, Options};
 pub use forward::Precision;

@@ -1,7 +1,7 @@
 //! What a device computes of a batch, on its way back.
 
-use crate::failure::{error, guard};
 use crate::spans::{Located, Pooling};
+use crate::turn::{Turn, error};
 use becr_encoder::{EncodeError, Encoded, Shape};
 use burn::tensor::backend::Backend as Device;
 use burn::tensor::{Element, Int, Tensor, TensorData, Transaction};
@@ -46,7 +46,8 @@ pub(crate) fn values<E: Element>(data: &TensorData) -> Result<&[E], EncodeError>
 }
 
 /// A batch that the device is working on.
-pub struct Launched<B: Device> {
+pub struct Launched<'a, B: Device> {
+    turn: &'a Turn,
     outputs: Transaction<B>,
     count: usize,
     pub(crate) footprints: Results,
@@ -54,9 +55,15 @@ pub struct Launched<B: Device> {
     shape: Shape,
 }
 
-impl<B: Device> Launched<B> {
-    pub(crate) fn new(footprints: Results, vectors: Results, shape: &Shape) -> Self {
+impl<'a, B: Device> Launched<'a, B> {
+    pub(crate) fn new(
+        turn: &'a Turn,
+        footprints: Results,
+        vectors: Results,
+        shape: &Shape,
+    ) -> Self {
         Self {
+            turn,
             outputs: Transaction::default(),
             count: 0,
             footprints,
@@ -91,7 +98,7 @@ impl<B: Device> Launched<B> {
         let outputs = if self.count == 0 {
             Vec::new()
         } else {
-            guard("returning a batch", || {
+            self.turn.run("returning a batch", || {
                 let read = self.outputs.try_execute();
                 read.map_err(|problem| error(format!("reading a batch: {problem}")))
             })?

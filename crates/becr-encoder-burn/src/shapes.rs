@@ -48,7 +48,7 @@ impl Shapes {
         while let [longest, ..] = rest {
             let length = self.padded(lengths[*longest], max_tokens);
             // A short sequence beside a long one would be mostly padding: it waits for the next chunk.
-            let alike = rest.partition_point(|&i| 2 * lengths[i] > length).max(1);
+            let alike = rest.partition_point(|&i| 2 * self.padded(lengths[i], max_tokens) > length);
             let (rows, taken) = self.rows(length, alike);
             let (sequences, later) = rest.split_at(taken);
             chunks.push(Chunk {
@@ -125,8 +125,16 @@ mod tests {
 
     #[test]
     fn a_model_of_few_positions_bounds_the_padding() {
-        let chunks = Shapes::fixed(100).plan(&[17, 20], 20);
+        let chunks = Shapes::fixed(40).plan(&[17, 20], 20);
         assert_eq!(chunks.len(), 1);
-        assert_eq!(chunks[0].length, 20);
+        assert_eq!((chunks[0].rows, chunks[0].length), (2, 20));
+    }
+
+    #[test]
+    fn token_groups_fill_their_chunks() {
+        let lengths: Vec<usize> = (0..10_000).map(|i| 3 + i % 6).collect();
+        let chunks = Shapes::fixed(32_768).plan(&lengths, 512);
+        assert_eq!(chunks.len(), 5);
+        assert!(chunks.iter().all(|c| (c.rows, c.length) == (2048, 16)));
     }
 }

@@ -1,7 +1,7 @@
 //! Where the wanted spans of a batch lie in its padded chunks.
 
-use crate::failure;
 use crate::shapes::{Chunk, Shapes};
+use crate::turn::error;
 use becr_encoder::{Batch, EncodeError};
 use burn::tensor::{Tensor, TensorData, backend::Backend};
 use std::ops::Range;
@@ -85,7 +85,10 @@ impl Layout {
                 let slot = &mut counts[span.chunk][span.row];
                 *slot += 1;
                 let length = self.chunks[span.chunk].length;
-                (span.chunk, pooling[span.chunk].place(&span, *slot - 1, length))
+                (
+                    span.chunk,
+                    pooling[span.chunk].place(&span, *slot - 1, length),
+                )
             })
             .collect();
         Ok(Located { places, pooling })
@@ -95,7 +98,7 @@ impl Layout {
         let sequence = self.sequences.partition_point(|s| s.end <= span.start);
         let within = &self.sequences[sequence];
         if span.end > within.end {
-            return Err(failure::error(format!(
+            return Err(error(format!(
                 "span {}..{} crosses the end of its sequence, {}..{}; ask for a span of each sequence",
                 span.start, span.end, within.start, within.end
             )));
@@ -195,6 +198,9 @@ mod tests {
     #[test]
     fn a_span_over_two_sequences_is_refused() {
         let message = layout().locate(&[2..4], true).unwrap_err().to_string();
-        assert!(message.contains("span 2..4 crosses") && message.contains("0..3"), "{message}");
+        assert!(
+            message.contains("span 2..4 crosses") && message.contains("0..3"),
+            "{message}"
+        );
     }
 }

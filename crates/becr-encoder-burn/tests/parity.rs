@@ -137,7 +137,14 @@ fn a_stream_gives_what_single_batches_give() {
     let config = config(Layers::Last, Some(64));
     let Pair { burn, .. } = pair(&config, Shapes::fixed(100));
     let batches: Vec<Batch> = (1..6)
-        .map(|i| Batch::from_iter(batch().sequences().take(i).map(|s| batch().ids()[s].to_vec())))
+        .map(|i| {
+            Batch::from_iter(
+                batch()
+                    .sequences()
+                    .take(i)
+                    .map(|s| batch().ids()[s].to_vec()),
+            )
+        })
         .collect();
     let mut streamed = Vec::new();
     let work = batches.iter().enumerate();

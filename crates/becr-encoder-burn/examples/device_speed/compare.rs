@@ -16,7 +16,11 @@ pub(crate) fn compare(
     let by_layer: Vec<f64> = found
         .footprints
         .chunks(found.footprints.len() / layers)
-        .zip(expected.footprints.chunks(expected.footprints.len() / layers))
+        .zip(
+            expected
+                .footprints
+                .chunks(expected.footprints.len() / layers),
+        )
         .map(|(found, expected)| equal_bits(found, expected))
         .collect();
     let few = Batch::from_iter(batch.sequences().take(8).map(|s| batch.ids()[s].to_vec()));

@@ -1,26 +1,24 @@
 //! Tokens per second from text to packed footprints on a device of burn's, and how far its results are from the
 //! native encoder's.
 //!
-//! What is measured: documents lie in memory as text; the clock runs while they are tokenised on all cores, cut
-//! into segments, encoded, and their footprints (one per WordPiece and kept layer) and two vectors per segment are
-//! back in host memory in document order. The first pass, in which a GPU tunes and compiles, is reported by itself.
-//! A token is a WordPiece; [CLS], [SEP] and padding are computed but not counted.
+//! What is measured: documents lie in memory as text; the clock runs while they are tokenised on all cores, cut into
+//! segments, encoded, and put together again with a footprint per WordPiece and kept layer. The first pass, in which
+//! a GPU tunes and compiles, is reported by itself; of the others the fastest counts. A token is a WordPiece: [CLS],
+//! [SEP] and padding are computed but not counted.
 
 mod compare;
 mod text;
 
 use anyhow::Context;
-use becr_encoder::{Backend, Batch, EncodeError, NativeEncoder, Wanted};
-use becr_encoder_burn::{BurnEncoder, Options, Precision, Shapes, encode_stream};
+use becr_encoder::{Document, EncodeError, Encoder, NativeEncoder};
+use becr_encoder_burn::{BurnEncoder, Cpu, Options, Precision, Shapes, encode_stream};
 use becr_model::{Layers, Model};
 use burn::tensor::backend::Backend as Device;
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::mpsc::sync_channel;
 use std::time::Instant;
-use text::{Documents, Segments};
 
 #[derive(Parser)]
 struct Args {
@@ -36,9 +34,9 @@ struct Args {
     /// Where to compute.
     #[arg(long, value_enum, default_value = "cpu")]
     device: Where,
-    /// Keep all hidden states, or five: 0, 1, 2, 3 and the last.
-    #[arg(long, value_enum, default_value = "all")]
-    layers: Kept,
+    /// Hidden states to keep: all, 5 (0, 1, 2, 3 and the last), 1 (the last).
+    #[arg(long, default_value = "all")]
+    layers: Layers,
     /// Numbers of the matrix products.
     #[arg(long, value_enum, default_value = "single")]
     precision: Numbers,
@@ -69,12 +67,6 @@ enum Where {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kept {
-    All,
-    Five,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Numbers {
     Single,
     Half,
@@ -84,39 +76,31 @@ fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let mut model = Model::read(&args.model)?;
     let mut settings = model.config.settings();
-    settings.layers = match args.layers {
-        Kept::All => Layers::All,
-        Kept::Five => Layers::Five,
-    };
+    settings.layers = args.layers.clone();
     settings.bits = Some(256);
     model.config.becr = Some(settings);
-    let documents = Documents::read(&args.corpus, args.documents)?;
-    let options = Options {
-        shapes: match args.device {
-            Where::Cpu => Shapes::exact(args.launch),
-            Where::Cuda => Shapes::fixed(args.launch),
-        },
-        precision: match args.precision {
-            Numbers::Single => Precision::Single,
-            Numbers::Half => Precision::Half,
-        },
+    let precision = match args.precision {
+        Numbers::Single => Precision::Single,
+        Numbers::Half => Precision::Half,
     };
     match args.device {
         Where::Cpu => {
-            let encoder = BurnEncoder::<becr_encoder_burn::Cpu>::new(
-                &model.config,
-                &model.weights,
-                Default::default(),
-                options,
-            )?;
-            run(&args, model, &documents, &encoder)
+            let shapes = Shapes::exact(args.launch);
+            let options = Options { shapes, precision };
+            let (config, weights) = (&model.config, &model.weights);
+            let open =
+                || BurnEncoder::<Cpu>::new(config, weights, Default::default(), options.clone());
+            run(&args, &model, open)
         }
         #[cfg(feature = "cuda")]
         Where::Cuda => {
+            let shapes = Shapes::fixed(args.launch);
+            let options = Options { shapes, precision };
             let cache = args.cache.clone();
             let cache = cache.unwrap_or_else(becr_encoder_burn::cuda::default_cache);
-            let encoder = BurnEncoder::on_cuda(&model.config, &model.weights, 0, &cache, options)?;
-            run(&args, model, &documents, &encoder)
+            let (config, weights) = (&model.config, &model.weights);
+            let open = || BurnEncoder::on_cuda(config, weights, 0, &cache, options.clone());
+            run(&args, &model, open)
         }
         #[cfg(not(feature = "cuda"))]
         Where::Cuda => anyhow::bail!("built without GPU support; build with --features cuda"),
@@ -125,32 +109,37 @@ fn main() -> anyhow::Result<()> {
 
 fn run<B: Device>(
     args: &Args,
-    model: Model,
-    documents: &Documents,
-    encoder: &BurnEncoder<B>,
+    model: &Model,
+    open: impl Fn() -> Result<BurnEncoder<B>, EncodeError>,
 ) -> anyhow::Result<()> {
-    let segments = Segments::new(&model)?;
+    let documents = text::read(&args.corpus, args.documents)?;
     let (mut out, mut notes) = (std::io::stdout(), std::io::stderr());
-    let first = from_text(args, documents, &segments, encoder)?;
+    let encoder = Encoder::new(&model.tokenizer, Box::new(open()?))?.with_batch_tokens(args.batch);
+    let first = pass(&encoder, &documents)?;
     writeln!(notes, "first pass: {:.2} s", first.seconds)?;
     let mut passes = Vec::new();
     for _ in 0..args.passes {
-        let pass = from_text(args, documents, &segments, encoder)?;
+        let pass = pass(&encoder, &documents)?;
         writeln!(notes, "pass: {:.2} s", pass.seconds)?;
         passes.push(pass);
     }
     let fastest = passes.iter().map(|p| p.seconds).fold(f64::MAX, f64::min);
     let start = Instant::now();
-    let batches: Vec<_> = segments.batches(&documents.texts, args.batch).collect();
+    let batches = text::batches(&encoder, &documents, args.batch);
     let tokenising = start.elapsed().as_secs_f64();
-    let encoding = pass(batches, encoder)?.seconds;
+    let start = Instant::now();
+    let batches = batches
+        .into_iter()
+        .map(|(batch, wanted)| ((), batch, wanted));
+    encode_stream(&open()?, batches, |(), _| Ok::<_, EncodeError>(()))?;
+    let encoding = start.elapsed().as_secs_f64();
     let mut figures = json!({
         "device": format!("{:?}", args.device).to_lowercase(),
-        "layers": format!("{:?}", args.layers).to_lowercase(),
         "precision": format!("{:?}", args.precision).to_lowercase(),
+        "layers": encoder.backend().shape().layers,
         "launch": args.launch,
         "batch": args.batch,
-        "documents": documents.texts.len(),
+        "documents": documents.len(),
         "tokens": first.tokens,
         "first_pass_seconds": first.seconds,
         "pass_seconds": passes.iter().map(|p| p.seconds).collect::<Vec<_>>(),
@@ -159,13 +148,14 @@ fn run<B: Device>(
         "encoding_alone_tokens_per_second": first.tokens as f64 / encoding,
         "same_bits_in_every_pass": passes.iter().all(|p| p.digest == first.digest),
     });
-    // Written before the comparison, which is the slow part: a run that is cut short keeps its speed.
+    // Written before the comparison, so that a run that is cut short keeps its speed.
     save(args, &figures)?;
     writeln!(out, "{}", serde_json::to_string_pretty(&figures)?)?;
     if args.compare > 0 {
-        let native = NativeEncoder::new(&model.config, model.weights)?;
-        let (batch, wanted) = segments.batch(&documents.texts[..args.compare.min(documents.texts.len())]);
-        let found = compare::compare(encoder, &native, &batch, &wanted)?;
+        let native = NativeEncoder::new(&model.config, model.weights.clone())?;
+        let few = &documents[..args.compare.min(documents.len())];
+        let (batch, wanted) = &text::batches(&encoder, few, usize::MAX)[0];
+        let found = compare::compare(encoder.backend(), &native, batch, wanted)?;
         writeln!(out, "{}", serde_json::to_string_pretty(&found)?)?;
         figures["compared"] = found;
         save(args, &figures)?;
@@ -189,39 +179,12 @@ struct Pass {
     digest: u64,
 }
 
-/// From text, tokenised while the device computes.
-fn from_text<B: Device>(
-    args: &Args,
-    documents: &Documents,
-    segments: &Segments,
-    encoder: &BurnEncoder<B>,
-) -> anyhow::Result<Pass> {
-    std::thread::scope(|scope| {
-        let (sender, batches) = sync_channel(3);
-        scope.spawn(move || {
-            for batch in segments.batches(&documents.texts, args.batch) {
-                // The receiver is gone when encoding failed, which is reported there.
-                if sender.send(batch).is_err() {
-                    return;
-                }
-            }
-        });
-        pass(batches, encoder)
-    })
-}
-
-fn pass<B: Device>(
-    batches: impl IntoIterator<Item = (Batch, Wanted)>,
-    encoder: &BurnEncoder<B>,
-) -> anyhow::Result<Pass> {
+fn pass(encoder: &Encoder, documents: &[Document]) -> Result<Pass, EncodeError> {
     let start = Instant::now();
-    let shape = encoder.shape();
     let (mut tokens, mut digest) = (0, 0u64);
-    let batches = batches.into_iter();
-    let batches = batches.map(|(batch, wanted)| ((), batch, wanted));
-    encode_stream(encoder, batches, |(), encoded| {
-        tokens += encoded.footprints.len() / (shape.layers.len() * shape.words());
-        for &word in &encoded.footprints {
+    encoder.documents(documents.iter().cloned(), |document| {
+        tokens += document.pieces.len();
+        for &word in &document.footprints {
             digest = digest.rotate_left(5) ^ u64::from(word);
         }
         Ok::<_, EncodeError>(())

@@ -1,106 +1,64 @@
-//! Documents to batches.
+//! Documents in memory, and batches of their tokens.
 
 use anyhow::Context;
-use becr_encoder::{Batch, Wanted};
-use becr_model::Model;
-use becr_text::pieces::WordPieces;
+use becr_encoder::{Batch, Document, Encoder, Wanted};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Documents that are tokenised at a time.
-const BLOCK: usize = 512;
-
-/// Texts in memory, title first.
-pub(crate) struct Documents {
-    pub(crate) texts: Vec<String>,
+/// Reads `.jsonl`, `.jsonl.zst`, or plain text, one document a line.
+pub(crate) fn read(path: &Path, most: usize) -> anyhow::Result<Vec<Document>> {
+    let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
+    let name = path.to_string_lossy();
+    let reader: Box<dyn Read> = if name.ends_with(".zst") {
+        Box::new(zstd::Decoder::new(file)?)
+    } else {
+        Box::new(file)
+    };
+    let lines = BufReader::new(reader).lines().take(most);
+    lines
+        .map(|line| document(line?, name.contains(".jsonl")))
+        .collect()
 }
 
-impl Documents {
-    pub(crate) fn read(path: &Path, most: usize) -> anyhow::Result<Self> {
-        let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
-        let name = path.to_string_lossy();
-        let reader: Box<dyn Read> = if name.ends_with(".zst") {
-            Box::new(zstd::Decoder::new(file)?)
-        } else {
-            Box::new(file)
-        };
-        let json = name.contains(".jsonl");
-        let texts = BufReader::new(reader)
-            .lines()
-            .take(most)
-            .map(|line| if json { title_and_text(&line?) } else { Ok(line?) })
-            .collect::<anyhow::Result<_>>()?;
-        Ok(Self { texts })
+fn document(line: String, json: bool) -> anyhow::Result<Document> {
+    if !json {
+        return Ok(Document {
+            title: String::new(),
+            text: line,
+        });
     }
+    let value: Value = serde_json::from_str(&line)?;
+    let field = |name: &str| value[name].as_str().unwrap_or_default().to_string();
+    Ok(Document {
+        title: field("title"),
+        text: field("text"),
+    })
 }
 
-fn title_and_text(line: &str) -> anyhow::Result<String> {
-    let document: Value = serde_json::from_str(line)?;
-    let field = |name: &str| document[name].as_str().unwrap_or_default().to_string();
-    Ok(field("title") + "\n" + &field("text"))
-}
-
-/// Cuts documents into even segments.
-pub(crate) struct Segments {
-    pieces: WordPieces,
-    most: usize,
-}
-
-impl Segments {
-    pub(crate) fn new(model: &Model) -> anyhow::Result<Self> {
-        Ok(Self {
-            pieces: WordPieces::from_dir(&model.directory)?,
-            most: model.config.max_position_embeddings - 2,
-        })
-    }
-
-    /// Batches of about `tokens` tokens, tokenised on all cores.
-    pub(crate) fn batches<'a>(
-        &'a self,
-        texts: &'a [String],
-        tokens: usize,
-    ) -> impl Iterator<Item = (Batch, Wanted)> + 'a {
-        let mut documents = texts.chunks(BLOCK).flat_map(|block| self.tokenise(block));
-        std::iter::from_fn(move || {
-            let mut filling = (Batch::new(), Wanted::default());
-            while filling.0.tokens() < tokens
-                && let Some(document) = documents.next()
-            {
-                self.push(&document, &mut filling);
-            }
-            (!filling.0.is_empty()).then_some(filling)
-        })
-    }
-
-    /// One batch of all texts.
-    pub(crate) fn batch(&self, texts: &[String]) -> (Batch, Wanted) {
-        let mut filling = (Batch::new(), Wanted::default());
-        for document in self.tokenise(texts) {
-            self.push(&document, &mut filling);
+/// All documents as batches of about `tokens` tokens, with every WordPiece wanted.
+pub(crate) fn batches(
+    encoder: &Encoder,
+    documents: &[Document],
+    tokens: usize,
+) -> Vec<(Batch, Wanted)> {
+    let tokenised: Vec<_> = documents.par_iter().map(|d| encoder.tokenise(d)).collect();
+    let mut batches = vec![(Batch::new(), Wanted::default())];
+    for sequence in tokenised.iter().flat_map(|t| encoder.sequences(t)) {
+        if batches
+            .last()
+            .is_some_and(|(batch, _)| batch.tokens() >= tokens)
+        {
+            batches.push((Batch::new(), Wanted::default()));
         }
-        filling
-    }
-
-    fn tokenise(&self, texts: &[String]) -> Vec<Vec<u32>> {
-        let texts = texts.par_iter();
-        texts.map(|text| self.pieces.pieces(text).ids).collect()
-    }
-
-    fn push(&self, document: &[u32], (batch, wanted): &mut (Batch, Wanted)) {
-        let special = self.pieces.special;
-        let segments = document.len().div_ceil(self.most).max(1);
-        for segment in 0..segments {
-            let cut = |i: usize| i * document.len() / segments;
-            let pieces = &document[cut(segment)..cut(segment + 1)];
-            let framed = [&[special.cls], pieces, &[special.sep]].concat();
-            let place = batch.push(framed);
-            let inner = place.start + 1..place.end - 1;
-            wanted.footprints.extend(inner.clone().map(|i| i..i + 1));
-            wanted.vectors.push(place.start..place.start + 1);
-            wanted.vectors.extend((!inner.is_empty()).then_some(inner));
+        if let Some((batch, wanted)) = batches.last_mut() {
+            let place = batch.push(sequence);
+            let pieces = place.start + 1..place.end - 1;
+            wanted.footprints.extend(pieces.map(|i| i..i + 1));
+            wanted.vectors.push(place);
         }
     }
+    batches
 }
