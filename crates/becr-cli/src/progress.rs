@@ -1,8 +1,11 @@
 //! Progress bars, on standard error, and only when that is a terminal.
 
+use crate::output;
+use becr_corpus::Corpus;
 use becr_corpus::Progress;
+use becr_index::full::{Observer, Stage};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Documents between two looks at the clock.
 const STRIDE: u64 = 64;
@@ -14,21 +17,33 @@ pub(crate) struct Reading {
     calls: Cell<u64>,
 }
 
-/// A bar for a corpus that is being read.
+/// A bar for a corpus that is being indexed lexically.
 pub(crate) fn reading(progress: &Progress) -> Reading {
+    reading_as(progress, "indexing")
+}
+
+/// A bar for a corpus that is being read for some purpose.
+fn reading_as(progress: &Progress, purpose: &'static str) -> Reading {
     let bar = match progress.total_bytes() {
         Some(bytes) => ProgressBar::new(bytes).with_style(style(
-            "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left",
+            "{prefix} {wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left",
         )),
-        None => ProgressBar::new_spinner().with_style(style("{spinner} {bytes}, {msg}, {elapsed}")),
+        None => ProgressBar::new_spinner()
+            .with_style(style("{prefix} {spinner} {bytes}, {msg}, {elapsed}")),
     };
-    Reading { bar, progress: progress.clone(), calls: Cell::new(0) }
+    Reading {
+        bar: bar.with_prefix(purpose),
+        progress: progress.clone(),
+        calls: Cell::new(0),
+    }
 }
 
 /// A bar over `count` things.
 pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
     let template = "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left";
-    ProgressBar::new(count).with_style(style(template)).with_message(what)
+    ProgressBar::new(count)
+        .with_style(style(template))
+        .with_message(what)
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -43,7 +58,8 @@ impl Reading {
             self.bar.set_position(self.progress.bytes_read());
             let documents = self.progress.documents();
             let rate = documents as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
-            self.bar.set_message(format!("{} documents, {rate:.0}/s", HumanCount(documents)));
+            self.bar
+                .set_message(format!("{} documents, {rate:.0}/s", HumanCount(documents)));
         }
     }
 
@@ -53,5 +69,66 @@ impl Reading {
 
     pub(crate) fn finish_and_clear(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Bars for the stages of a build, one after the other.
+#[derive(Default)]
+pub(crate) struct Stages {
+    current: RefCell<Option<Bar>>,
+    skipped: Cell<u64>,
+}
+
+enum Bar {
+    Reading(Reading),
+    Counting(ProgressBar),
+}
+
+impl Stages {
+    /// Takes the last bar away.
+    pub(crate) fn clear(&self) {
+        match self.current.take() {
+            Some(Bar::Reading(bar)) => bar.finish_and_clear(),
+            Some(Bar::Counting(bar)) => bar.finish_and_clear(),
+            None => {}
+        }
+    }
+
+    /// Faults that were skipped.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped.get()
+    }
+}
+
+impl Observer for Stages {
+    fn begin(&self, stage: Stage, corpus: Option<&Corpus>, total: Option<u64>) {
+        self.clear();
+        let name = match stage {
+            Stage::Counting => "counting words and pairs",
+            Stage::EncodingGroups => "token groups encoded",
+            Stage::EncodingDocuments => "encoding documents",
+            Stage::Merging => "documents merged",
+            Stage::Finishing => "finishing",
+        };
+        let bar = match corpus {
+            Some(corpus) => Bar::Reading(reading_as(&corpus.progress(), name)),
+            None => Bar::Counting(counting(total.unwrap_or_default(), name)),
+        };
+        self.current.replace(Some(bar));
+    }
+
+    fn advance(&self, steps: u64) {
+        match &*self.current.borrow() {
+            Some(Bar::Reading(bar)) => bar.update(),
+            Some(Bar::Counting(bar)) => bar.inc(steps),
+            None => {}
+        }
+    }
+
+    fn read(&self, corpus: &Corpus) {
+        let skipped = corpus.skipped();
+        self.skipped.set(skipped.total_faults());
+        self.clear();
+        output::note_report(&skipped);
     }
 }

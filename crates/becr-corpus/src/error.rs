@@ -13,8 +13,7 @@ pub struct CorpusError {
     pub path: PathBuf,
     /// Where in the file.
     pub place: Place,
-    /// What is wrong.
-    #[source]
+    /// What is wrong; already part of the error's text, so it is not its source as well.
     pub kind: ErrorKind,
 }
 
@@ -105,7 +104,7 @@ pub enum ErrorKind {
         found: f64,
     },
     /// A line has the wrong number of columns.
-    #[error("expected {expected} tab-separated columns, found {found}")]
+    #[error("expected tab-separated columns, {expected}; found {found}")]
     Columns {
         /// What the format asks for.
         expected: &'static str,

@@ -117,9 +117,12 @@ fn malformed(error: &serde_json::Error) -> ErrorKind {
     let message = full
         .rsplit_once(" at line ")
         .map_or(full.as_str(), |(message, _)| message);
-    ErrorKind::Json {
-        detail: format!("{message} at column {}", error.column()),
-    }
+    // A line that is JSON but no object has no column.
+    let detail = match error.column() {
+        0 => message.to_owned(),
+        column => format!("{message} at column {column}"),
+    };
+    ErrorKind::Json { detail }
 }
 
 /// Rewrites `\ud83d` without its other half as `\ufffd`; false if there is nothing to rewrite.

@@ -46,6 +46,7 @@ mod skip;
 mod topics;
 mod walk;
 mod warc;
+mod web;
 
 pub use corpus::{Corpus, CorpusOptions};
 pub use document::Document;

@@ -124,3 +124,22 @@ enum Filled {
     Line,
     TooLong,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Progress;
+
+    #[test]
+    fn a_line_over_the_limit_is_passed_over_without_being_held() {
+        let content = format!("\u{feff}short\r\n{}\nlast", "x".repeat(1_000_000));
+        let input = Input::new(Box::new(io::Cursor::new(content)), Progress::default()).unwrap();
+        let mut lines = Lines::with_limit(input, 100);
+        assert_eq!(lines.next_bytes().unwrap().unwrap(), b"short");
+        let fault = lines.next_bytes().unwrap().unwrap_err();
+        assert!(matches!(fault.kind, ErrorKind::TooLong { limit: 100 }));
+        assert!(lines.line.capacity() <= 512 * 1024);
+        assert_eq!(lines.next_text().unwrap().unwrap(), (3, "last"));
+        assert!(lines.next_bytes().is_none());
+    }
+}

@@ -43,8 +43,8 @@ fn document(line: &str, columns: &mut Option<usize>) -> Result<Document, ErrorKi
     let found = memchr::memchr_iter(b'\t', line.as_bytes()).count() + 1;
     let expected = match columns {
         None => "2 (id, text) or 4 (id, url, title, body)",
-        Some(2) => "2 (id, text), as on the lines before,",
-        Some(_) => "4 (id, url, title, body), as on the lines before,",
+        Some(2) => "2 (id, text) as on the lines before",
+        Some(_) => "4 (id, url, title, body) as on the lines before",
     };
     let mut cells = line.split('\t');
     let mut cell = || cells.next().unwrap_or_default();

@@ -24,6 +24,8 @@ pub(crate) struct TrecSgml {
     record: Vec<u8>,
     /// Line of the `<DOC>` we are in.
     inside: Option<u64>,
+    /// How the file begins, until a record has been found: a file without any is not what it was said to be.
+    opening: Option<String>,
 }
 
 impl TrecSgml {
@@ -34,6 +36,7 @@ impl TrecSgml {
             at: 0,
             record: Vec::new(),
             inside: None,
+            opening: Some(String::new()),
         }
     }
 
@@ -53,6 +56,15 @@ impl TrecSgml {
                 Some(Err(fault))
             }
             None => {
+                if let Some(found) = self.opening.take().filter(|found| !found.is_empty()) {
+                    return Some(Err(Fault::line(
+                        1,
+                        ErrorKind::Form {
+                            expected: "<DOC> records",
+                            found,
+                        },
+                    )));
+                }
                 let started = self.inside.take()?;
                 let kind = ErrorKind::Truncated {
                     inside: "a <DOC> record without </DOC>",
@@ -69,8 +81,20 @@ impl TrecSgml {
                 self.at += end;
                 self.record.clear();
                 self.inside = Some(self.lines.number());
+                self.opening = None;
             }
-            None => self.at = self.line.len(),
+            None => {
+                let line = self.line.trim_ascii();
+                if let Some(opening) = self
+                    .opening
+                    .as_mut()
+                    .filter(|opening| opening.is_empty() && !line.is_empty())
+                {
+                    *opening =
+                        format!("{:?}", String::from_utf8_lossy(&line[..line.len().min(40)]));
+                }
+                self.at = self.line.len();
+            }
         }
     }
 

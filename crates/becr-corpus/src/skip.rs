@@ -23,8 +23,10 @@ const EXAMPLES: usize = 5;
 pub struct SkipReport {
     /// Faults by reason.
     pub faults: BTreeMap<&'static str, u64>,
-    /// The first few faults, each with file, line and cause.
+    /// The first few faults and empty documents, each with file, line and cause.
     pub examples: Vec<String>,
+    /// Documents that were kept though neither title nor text has anything in it.
+    pub empty: u64,
     /// What was left out on purpose, by rule: documents under the spam threshold, web records that are no pages,
     /// files of a folder that hold no documents.
     pub left_out: BTreeMap<&'static str, u64>,
@@ -43,6 +45,13 @@ impl SkipReport {
         }
     }
 
+    pub(crate) fn add_empty(&mut self, remark: &CorpusError) {
+        self.empty += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(remark.to_string());
+        }
+    }
+
     pub(crate) fn add_left_out(&mut self, rule: &'static str, count: u64) {
         if count > 0 {
             *self.left_out.entry(rule).or_default() += count;
@@ -55,6 +64,9 @@ impl fmt::Display for SkipReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (reason, count) in &self.faults {
             writeln!(f, "skipped {count}: {reason}")?;
+        }
+        if self.empty > 0 {
+            writeln!(f, "kept {}: empty, no search will find them", self.empty)?;
         }
         for example in &self.examples {
             writeln!(f, "  {example}")?;

@@ -2,13 +2,11 @@
 
 use std::io;
 
-use crate::charset::decode_page;
-use crate::document::Document;
 use crate::error::{ErrorKind, Fault, Place};
-use crate::html::page;
-use crate::http::{Headers, Response};
-use crate::records::{Content, Found, Records};
+use crate::http::Headers;
+use crate::records::{Found, Records};
 use crate::rewind::Rewind;
+use crate::web::content;
 
 /// The largest record held in memory.
 pub(crate) const LONGEST_RECORD: usize = 64 * 1024 * 1024;
@@ -16,9 +14,6 @@ pub(crate) const LONGEST_RECORD: usize = 64 * 1024 * 1024;
 const LONGEST_HEADER: usize = 64 * 1024;
 /// How many bytes the last record of a WARC/0.18 file may be short of its stated length.
 const SHORTFALL: u64 = 64;
-
-const NOT_A_PAGE: &str = "web record that is not a text page";
-const NO_TEXT: &str = "web page without text";
 
 /// Pages of a WARC file.
 pub(crate) struct Warc {
@@ -225,7 +220,7 @@ impl Records for Warc {
                 Err(fault) => return Some(Err(fault)),
                 Ok(None) => self.ended = true,
                 Ok(Some(record)) => {
-                    if let Some(found) = content(&record) {
+                    if let Some(found) = content(&record.headers, &record.body) {
                         return Some(
                             found
                                 .map(|content| Found {
@@ -266,54 +261,4 @@ fn next_record(body: &[u8]) -> Option<usize> {
                     .next()
                     .is_some_and(|line| line.starts_with(b"WARC-") || line.starts_with(b"Content-"))
         })
-}
-
-/// What a record holds; `None` for records about the crawl itself.
-fn content(record: &Record) -> Option<Result<Content, ErrorKind>> {
-    match record.headers.get("WARC-Type") {
-        Some("response") => Some(match Response::parse(&record.body, LONGEST_RECORD) {
-            Some(response) if (200..300).contains(&response.status) => {
-                document(record, &response.headers, &response.content)
-            }
-            _ => Ok(Content::LeftOut(NOT_A_PAGE)),
-        }),
-        // What is stored without a request has no HTTP header: its type stands in the record's own.
-        Some("resource" | "conversion") => Some(document(record, &record.headers, &record.body)),
-        _ => None,
-    }
-}
-
-/// The document of a record whose content is described by these headers.
-fn document(record: &Record, described: &Headers, content: &[u8]) -> Result<Content, ErrorKind> {
-    let decoded = || decode_page(content, described.charset());
-    let (title, text) = match described.media_type().as_str() {
-        "" | "text/html" | "application/xhtml+xml" => {
-            let page = page(&decoded());
-            (page.title, page.text)
-        }
-        "text/plain" => (String::new(), decoded().into_owned()),
-        _ => return Ok(Content::LeftOut(NOT_A_PAGE)),
-    };
-    let id = record
-        .headers
-        .get("WARC-TREC-ID")
-        .or_else(|| record.headers.get("WARC-Record-ID"));
-    let id = id.unwrap_or_default().trim_matches(['<', '>']).to_owned();
-    if id.is_empty() {
-        return Err(ErrorKind::MissingId {
-            expected: "a WARC-TREC-ID or WARC-Record-ID header",
-        });
-    }
-    let document = Document {
-        id,
-        title,
-        text,
-        ..Document::default()
-    };
-    // Frames, redirects and pages of pictures are common in a crawl and nobody's mistake.
-    Ok(if document.is_empty() {
-        Content::LeftOut(NO_TEXT)
-    } else {
-        Content::Document(document)
-    })
 }

@@ -1,6 +1,7 @@
 //! Files of lines, plain, gzip or zstd, read one line at a time in bounded memory.
 
 use crate::error::{Error, quote};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -36,6 +37,18 @@ impl Skips {
     }
 }
 
+impl fmt::Display for Skips {
+    /// Nothing if nothing was left out; otherwise a line with the count and one for each example.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.count > 0 {
+            writeln!(f, "skipped {}: lines that cannot be used", self.count)?;
+        }
+        self.examples
+            .iter()
+            .try_for_each(|example| writeln!(f, "  {example}"))
+    }
+}
+
 /// Where a line stands, to be named in its errors.
 pub(crate) struct Place<'a> {
     path: &'a Path,
@@ -60,7 +73,7 @@ impl Place<'_> {
     }
 }
 
-/// Longer lines are no qrels, runs or queries: most likely the file is not text at all.
+/// Longer lines are no qrels or runs: most likely the file is not text at all.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Opens a file to be read by [`for_each_line`].
@@ -302,6 +315,12 @@ mod tests {
         );
         let (lines, skips) = read(b"ok\nab\xffc\nfine\n", OnError::Skip).unwrap();
         assert_eq!((lines.len(), skips.count), (2, 1));
+        let report = skips.to_string();
+        assert!(
+            report.starts_with("skipped 1: lines that cannot be used\n  f:2: expected UTF-8"),
+            "{report}"
+        );
+        assert_eq!(Skips::default().to_string(), "");
     }
 
     #[test]

@@ -1,17 +1,67 @@
-//! LSH footprints: a token vector as `b` sign bits.
+//! The scoring engine: LSH footprints, composed similarity, kernel pooling.
+//!
+//! A token vector becomes a footprint of `b` sign bits ([`lsh`]). A document's footprints lie in tiles
+//! ([`DocumentLayout`]), a query is a set of token groups that compose its terms ([`CompositeQuery`]). The
+//! [`Engine`] compares them (`cos(π·h/b)` from the Hamming distance `h`, weighted and added per term) and pools the
+//! similarities with RBF [`Kernels`]; a [`Head`] makes a score of the pooled numbers.
 //!
 //! ```
-//! use becr_footprint::lsh::{HyperplaneKind, Hyperplanes};
+//! use becr_footprint::{
+//!     CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Head, Kernels, Scoring,
+//!     TiledDocument, Workspace,
+//!     lsh::{HyperplaneKind, Hyperplanes},
+//! };
 //!
-//! let planes = Hyperplanes::generate(4, 32, HyperplaneKind::Gaussian, 7)?;
-//! let (mut a, mut b) = ([0_u32; 1], [0_u32; 1]);
-//! planes.footprint(&[1.0, 2.0, 0.5, -1.0], &mut a)?;
-//! planes.footprint(&[-1.0, -2.0, -0.5, 1.0], &mut b)?;
-//! assert_eq!(a[0], !b[0]); // the opposite vector lies on the other side of every plane
+//! // One layer, vectors of four dimensions, footprints of 32 bits.
+//! let planes = Hyperplanes::generate(4, 32, HyperplaneKind::Orthogonal, 7)?;
+//! let hash = |vectors: &[[f32; 4]]| -> Result<Vec<u32>, becr_footprint::Error> {
+//!     let mut footprints = vec![0; vectors.len()];
+//!     for (vector, footprint) in vectors.iter().zip(footprints.chunks_mut(1)) {
+//!         planes.footprint(vector, footprint)?;
+//!     }
+//!     Ok(footprints)
+//! };
+//!
+//! // A query of one term, composed of a uni-gram and a word pair.
+//! let groups = hash(&[[1.0, 0.2, 0.0, 0.1], [0.9, 0.4, 0.0, 0.3]])?;
+//! let term = vec![GroupWeight { group: 0, weight: 0.2 }, GroupWeight { group: 1, weight: 0.8 }];
+//! let query = CompositeQuery::from_footprints(32, 1, &groups, vec![term])?;
+//!
+//! // A document of three tokens, in tiles.
+//! let rows = hash(&[[1.0, 0.3, 0.1, 0.2], [0.0, -1.0, 0.4, 0.0], [0.0, 0.1, -1.0, 0.5]])?;
+//! let layout = DocumentLayout::new(1, 3, 32)?;
+//! let mut tiles = vec![0; layout.bytes()];
+//! layout.tile(&rows, &mut tiles)?;
+//! let document = Document::Footprints(TiledDocument::new(layout, &tiles)?);
+//!
+//! let (engine, mut work) = (Engine::new()?, Workspace::new());
+//! let mut similarities = [0.0; 3];
+//! engine.similarities(&query, &document, &mut work, &mut similarities)?;
+//! assert!(similarities[0] > similarities[1] && similarities[0] > similarities[2]);
+//!
+//! let (kernels, head) = (Kernels::paper(), Head::new(11, vec![0.1; 11])?);
+//! let ask = Scoring { query: &query, kernels: &kernels, head: &head, term_weights: &[1.0] };
+//! let mut scores = [0.0; 1];
+//! engine.score(&ask, &[document], &mut work, &mut scores)?;
 //! # Ok::<(), becr_footprint::Error>(())
 //! ```
 
+mod engine;
 mod error;
+mod kernels;
 pub mod lsh;
+mod pool;
+mod query;
+mod raw;
+mod simd;
+mod tile;
+mod workspace;
 
+pub use engine::{Document, Engine, Head, Scoring};
 pub use error::Error;
+pub use kernels::{Kernels, MAX_KERNELS};
+pub use query::{CompositeQuery, GroupWeight};
+pub use raw::VectorDocument;
+pub use simd::{IMPLEMENTATION_VARIABLE, Implementation, stream_read};
+pub use tile::{DocumentLayout, TiledDocument};
+pub use workspace::Workspace;

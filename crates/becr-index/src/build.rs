@@ -59,7 +59,7 @@ impl IndexBuilder {
 }
 
 /// Bytes of all files below `dir`; what cannot be read counts as nothing.
-fn size_of_tree(dir: &Path) -> u64 {
+pub(crate) fn size_of_tree(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return 0;
     };

@@ -25,6 +25,46 @@ pub enum IndexError {
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another --out", .0.display())]
     Busy(PathBuf),
+    /// Another process is changing the index.
+    #[error("{}: another process is writing to this index; wait for it to end", .0.display())]
+    SecondWriter(PathBuf),
+    /// A document of this id is there already.
+    #[error(
+        "document \"{0}\" is in the index already; `becr update` puts a new version in its place"
+    )]
+    KnownId(String),
+    /// Nothing to merge.
+    #[error("there is nothing to merge; name the parts")]
+    NoParts,
+    /// Parts with different token groups.
+    #[error(
+        "{} and {} were built with different token groups; build all parts with one list (--groups FILE)",
+        first.display(), other.display()
+    )]
+    OtherGroups {
+        /// The first part.
+        first: PathBuf,
+        /// The one that differs.
+        other: PathBuf,
+    },
+    /// The document store failed.
+    #[error(transparent)]
+    Store(#[from] becr_store::StoreError),
+    /// Footprints could not be laid out.
+    #[error(transparent)]
+    Footprint(#[from] becr_footprint::Error),
+    /// The model keeps raw vectors.
+    #[error("{}: this model keeps raw vectors; an index needs footprints, set \"bits\" in its config.json", .0.display())]
+    RawModel(PathBuf),
+    /// The encoder failed.
+    #[error(transparent)]
+    Encode(#[from] becr_encoder::EncodeError),
+    /// The corpus has a fault.
+    #[error("{0}; mend it, or pass --on-error skip to leave such documents out")]
+    Corpus(#[from] becr_corpus::CorpusError),
+    /// Token groups could not be chosen.
+    #[error(transparent)]
+    Groups(#[from] becr_groups::Error),
     /// The directory is no index.
     #[error("{}: not a BECR index ({reason}); build one with `becr index CORPUS --out DIR`", path.display())]
     NotAnIndex {

@@ -3,6 +3,10 @@
 //! | module | job |
 //! |---|---|
 //! | [`first_stage`] | BM25 over title and body, on `tantivy` |
+//! | [`full`] | token groups and documents encoded and stored, with resume |
+//! | [`live`] | the one writer of an index: store and first stage in step |
+//! | [`change`] | add, update, delete, compact, merge |
+//! | [`verify`] | checking a whole index |
 //! | [`staging`] | a build that appears whole or not at all |
 //! | [`manifest`] | what an index directory says of itself |
 //!
@@ -22,10 +26,14 @@
 //! ```
 
 mod build;
+pub mod change;
 mod error;
 pub mod first_stage;
+pub mod full;
+pub mod live;
 pub mod manifest;
 pub mod staging;
+pub mod verify;
 
 pub use build::{IndexBuilder, Summary};
 pub use error::IndexError;

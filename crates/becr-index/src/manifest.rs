@@ -17,13 +17,27 @@ pub struct Manifest {
     pub format: u32,
     /// The program that wrote it, for people.
     pub written_by: String,
+    /// The model whose encoder made the footprints; none for a lexical index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelReference>,
+}
+
+/// The model of an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelReference {
+    /// Identity of encoder, tokenizer, layers, bits and hyperplanes: what the index is bound to.
+    pub encoder_id: String,
+    /// The directory it was read from, for encoding more documents.
+    pub directory: std::path::PathBuf,
 }
 
 impl Default for Manifest {
     fn default() -> Self {
+        let written_by = concat!("becr ", env!("CARGO_PKG_VERSION")).into();
         Self {
             format: FORMAT,
-            written_by: concat!("becr ", env!("CARGO_PKG_VERSION")).into(),
+            written_by,
+            model: None,
         }
     }
 }

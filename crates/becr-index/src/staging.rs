@@ -16,13 +16,39 @@ pub struct Staging {
     partial: PathBuf,
     /// Held for the life of the build: two builds of one target must not share `DIR.partial`.
     lock: File,
-    published: bool,
+    /// Whether what is there should outlive this value: published, or to be gone on with.
+    keep: bool,
 }
+
+const LOCK: &str = "build.lock";
+/// What a build that can be gone on with says of itself.
+const FINGERPRINT: &str = "build.json";
 
 impl Staging {
     /// Starts a build of `target`. An index that is there already stays until [`Staging::publish`], and
     /// is replaced only if `overwrite` says so; anything else that is there is never touched.
     pub fn create(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
+        let staging = Self::lock(target, overwrite)?;
+        clear(&staging.partial)?;
+        Ok(staging)
+    }
+
+    /// Starts a build of `target` or goes on with an interrupted one: with what a build of the same
+    /// `fingerprint` left behind. Whatever happens, what has been done stays for the next try.
+    pub fn resume(target: &Path, overwrite: bool, fingerprint: &str) -> Result<Self, IndexError> {
+        let mut staging = Self::lock(target, overwrite)?;
+        let path = staging.partial.join(FINGERPRINT);
+        if fs::read_to_string(&path).is_ok_and(|found| found == fingerprint) {
+            staging.keep = true;
+            return Ok(staging);
+        }
+        clear(&staging.partial)?;
+        fs::write(&path, fingerprint).map_err(IndexError::io(&path, "cannot write"))?;
+        staging.keep = true;
+        Ok(staging)
+    }
+
+    fn lock(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
         let target =
             &std::path::absolute(target).map_err(IndexError::io(target, "cannot resolve"))?;
         if Manifest::is_in(target) {
@@ -38,12 +64,11 @@ impl Staging {
         let lock = File::create(&lock_path).map_err(IndexError::io(&lock_path, "cannot create"))?;
         lock.try_lock()
             .map_err(|_| IndexError::Busy(target.to_owned()))?;
-        clear(&partial, &lock_path)?;
         Ok(Self {
             target: target.to_owned(),
             partial,
             lock,
-            published: false,
+            keep: false,
         })
     }
 
@@ -54,8 +79,12 @@ impl Staging {
 
     /// Puts the directory in its place.
     pub fn publish(mut self) -> Result<(), IndexError> {
-        let lock_path = self.partial.join("build.lock");
-        fs::remove_file(&lock_path).map_err(IndexError::io(&lock_path, "cannot remove"))?;
+        for name in [LOCK, FINGERPRINT] {
+            let path = self.partial.join(name);
+            if path.exists() {
+                fs::remove_file(&path).map_err(IndexError::io(&path, "cannot remove"))?;
+            }
+        }
         if Manifest::is_in(&self.target) {
             exchange(&self.partial, &self.target).map_err(IndexError::io(
                 &self.target,
@@ -69,7 +98,7 @@ impl Staging {
                 "cannot put the index in place",
             ))?;
         }
-        self.published = true;
+        self.keep = true;
         sync_parent(&self.target);
         Ok(())
     }
@@ -77,7 +106,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if !self.published {
+        if !self.keep {
             // A failed build leaves nothing behind; if even that fails, the next build clears it.
             let _ = fs::remove_dir_all(&self.partial);
         }
@@ -100,11 +129,11 @@ fn is_absent_or_empty(target: &Path) -> Result<bool, IndexError> {
 }
 
 /// Removes what an earlier build left in `dir`, but for the lock.
-fn clear(dir: &Path, lock: &Path) -> Result<(), IndexError> {
+fn clear(dir: &Path) -> Result<(), IndexError> {
     for entry in fs::read_dir(dir).map_err(IndexError::io(dir, "cannot read"))? {
         let path = entry.map_err(IndexError::io(dir, "cannot read"))?.path();
         let removed = match () {
-            () if path == lock => Ok(()),
+            () if path.ends_with(LOCK) => Ok(()),
             () if path.is_dir() => fs::remove_dir_all(&path),
             () => fs::remove_file(&path),
         };
@@ -201,6 +230,24 @@ mod tests {
         fs::write(folder.path().join("index.partial/stale"), "x").unwrap();
         build(&target, false, "one").unwrap();
         assert!(!target.join("stale").exists() && !target.join("deep").exists());
+    }
+
+    #[test]
+    fn a_build_is_gone_on_with_if_it_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        let begin = |fingerprint| Staging::resume(&target, false, fingerprint).unwrap();
+        fs::write(begin("a").path().join("half"), "x").unwrap();
+        assert!(begin("a").path().join("half").exists());
+        assert!(!begin("b").path().join("half").exists());
+        let staging = begin("b");
+        Manifest::default().write(staging.path()).unwrap();
+        staging.publish().unwrap();
+        let names: Vec<_> = fs::read_dir(&target)
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["becr.json"]);
     }
 
     #[test]

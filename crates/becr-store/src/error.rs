@@ -70,12 +70,22 @@ impl StoreError {
             heed::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => {
                 Self::Full(path.clone())
             }
-            source => Self::Engine { path: path.clone(), source },
+            source => Self::Engine {
+                path: path.clone(),
+                source,
+            },
         }
     }
 
-    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    pub(crate) fn io(
+        path: &Path,
+        action: &'static str,
+    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
-        move |source| Self::Io { path, action, source }
+        move |source| Self::Io {
+            path,
+            action,
+            source,
+        }
     }
 }

@@ -21,6 +21,7 @@ pub struct ForwardIndex<'a> {
     title_words: u32,
     body_words: u32,
     numbers: &'a [u8],
+    bytes: usize,
 }
 
 impl Words {
@@ -28,7 +29,10 @@ impl Words {
         let mut bytes = Vec::with_capacity(2 * (self.title.len() + self.body.len()) + 4);
         varint::push(self.title.len() as u32, &mut bytes);
         varint::push(self.body.len() as u32, &mut bytes);
-        self.title.iter().chain(&self.body).for_each(|&word| varint::push(word, &mut bytes));
+        self.title
+            .iter()
+            .chain(&self.body)
+            .for_each(|&word| varint::push(word, &mut bytes));
         bytes
     }
 }
@@ -36,11 +40,22 @@ impl Words {
 impl<'a> ForwardIndex<'a> {
     /// Reads the counts; the words themselves are decoded as they are asked for.
     pub(crate) fn new(mut bytes: &'a [u8]) -> Option<Self> {
+        let length = bytes.len();
         let title_words = varint::pull(&mut bytes)?;
         let body_words = varint::pull(&mut bytes)?;
         // Every word takes a byte at least: a count beyond that is damage, not a reason to allocate.
         let words = u64::from(title_words) + u64::from(body_words);
-        (words <= bytes.len() as u64).then_some(Self { title_words, body_words, numbers: bytes })
+        (words <= bytes.len() as u64).then_some(Self {
+            title_words,
+            body_words,
+            numbers: bytes,
+            bytes: length,
+        })
+    }
+
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Length of the title in words.
@@ -64,7 +79,10 @@ impl<'a> ForwardIndex<'a> {
     pub fn words(&self) -> Words {
         let mut numbers = self.numbers();
         let title = numbers.by_ref().take(self.title_words()).collect();
-        Words { title, body: numbers.collect() }
+        Words {
+            title,
+            body: numbers.collect(),
+        }
     }
 }
 

@@ -34,15 +34,15 @@ pub struct Shape {
 
 /// A record to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct NewRecord {
+pub struct NewRecord<'a> {
     /// WordPieces of the document.
     pub tokens: u32,
     /// γ·CLS, one number once the model is fixed.
     pub cls: f32,
     /// Footprints of all layers in tile layout, layer after layer.
-    pub footprints: Vec<u8>,
+    pub footprints: &'a [u8],
     /// Footprint of the document's mean vector.
-    pub mean: Vec<u8>,
+    pub mean: &'a [u8],
     /// Named features, by number of the name.
     pub features: Vec<(u32, f32)>,
     /// The words.
@@ -60,11 +60,13 @@ pub struct Record<'a> {
     forward: ForwardIndex<'a>,
 }
 
-impl NewRecord {
+impl NewRecord<'_> {
     /// The record's bytes.
     pub(crate) fn encode(&self, shape: Shape) -> Result<Vec<u8>, &'static str> {
         let layers = usize::from(shape.layers);
-        if self.footprints.len() % layers.max(1) != 0 || (layers == 0 && !self.footprints.is_empty()) {
+        if self.footprints.len() % layers.max(1) != 0
+            || (layers == 0 && !self.footprints.is_empty())
+        {
             return Err("its footprints do not divide into the store's layers");
         }
         if self.mean.len() != usize::from(shape.bits) / 8 {
@@ -72,12 +74,18 @@ impl NewRecord {
         }
         let layer_bytes = u32::try_from(self.footprints.len() / layers.max(1));
         let forward = self.words.encode();
-        let (Ok(layer_bytes), Ok(forward_bytes)) = (layer_bytes, u32::try_from(forward.len())) else {
+        let (Ok(layer_bytes), Ok(forward_bytes)) = (layer_bytes, u32::try_from(forward.len()))
+        else {
             return Err("it is larger than a record can be");
         };
-        let features = u16::try_from(self.features.len()).map_err(|_| "it has over 65,535 features")?;
+        let features =
+            u16::try_from(self.features.len()).map_err(|_| "it has over 65,535 features")?;
         let mut bytes = Vec::with_capacity(
-            FOOTPRINTS + self.footprints.len() + self.mean.len() + 8 * self.features.len() + forward.len(),
+            FOOTPRINTS
+                + self.footprints.len()
+                + self.mean.len()
+                + 8 * self.features.len()
+                + forward.len(),
         );
         bytes.extend_from_slice(MAGIC);
         for number in [VERSION, shape.layers, shape.bits, features] {
@@ -89,8 +97,8 @@ impl NewRecord {
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend_from_slice(&layer_bytes.to_le_bytes());
         bytes.resize(FOOTPRINTS, 0);
-        bytes.extend_from_slice(&self.footprints);
-        bytes.extend_from_slice(&self.mean);
+        bytes.extend_from_slice(self.footprints);
+        bytes.extend_from_slice(self.mean);
         for (name, value) in &self.features {
             bytes.extend_from_slice(&name.to_le_bytes());
             bytes.extend_from_slice(&value.to_le_bytes());
@@ -124,7 +132,14 @@ impl<'a> Record<'a> {
             return Err("its parts do not add up to its length");
         }
         let forward = ForwardIndex::new(&bytes[forward_at..]).ok_or("its words cannot be read")?;
-        Ok(Self { bytes, layers, layer_bytes, mean_bytes, features, forward })
+        Ok(Self {
+            bytes,
+            layers,
+            layer_bytes,
+            mean_bytes,
+            features,
+            forward,
+        })
     }
 
     /// Number of WordPieces.
@@ -166,7 +181,11 @@ impl<'a> Record<'a> {
     }
 
     /// [`Record::decode`] with the error of a store.
-    pub(crate) fn read(bytes: &'a [u8], path: &Path, what: impl FnOnce() -> String) -> Result<Self, StoreError> {
+    pub(crate) fn read(
+        bytes: &'a [u8],
+        path: &Path,
+        what: impl FnOnce() -> String,
+    ) -> Result<Self, StoreError> {
         Self::decode(bytes).map_err(|reason| StoreError::Damaged {
             path: path.to_owned(),
             what: what(),
@@ -195,60 +214,59 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    pub(crate) const SHAPE: Shape = Shape { layers: 2, bits: 64 };
+    const SHAPE: Shape = Shape {
+        layers: 2,
+        bits: 64,
+    };
 
     prop_compose! {
-        pub(crate) fn records()(
+        /// Encoded records, and what went into them but for the borrowed parts.
+        fn records()(
             tokens in 0u32..40,
             cls in -5.0f32..5.0,
             seed in any::<u8>(),
             features in prop::collection::vec((0u32..5, -1.0f32..1.0), 0..4),
             title in prop::collection::vec(0u32..50, 0..5),
             body in prop::collection::vec(0u32..500, 0..40),
-        ) -> NewRecord {
-            let layer = tokens as usize * 8;
-            NewRecord {
+        ) -> (Vec<u8>, Vec<u8>, [u8; 8], Vec<(u32, f32)>, Words) {
+            let footprints: Vec<u8> =
+                (0..tokens * 16).map(|n| (n as u8).wrapping_mul(31) ^ seed).collect();
+            let (mean, words) = ([seed; 8], Words { title, body });
+            let record = NewRecord {
                 tokens,
                 cls,
-                footprints: (0..2 * layer).map(|n| (n as u8).wrapping_mul(31) ^ seed).collect(),
-                mean: vec![seed; 8],
-                features,
-                words: Words { title, body },
-            }
+                footprints: &footprints,
+                mean: &mean,
+                features: features.clone(),
+                words: words.clone(),
+            };
+            (record.encode(SHAPE).unwrap(), footprints, mean, features, words)
         }
     }
 
     proptest! {
         #[test]
-        fn round_trip(record in records()) {
-            let bytes = record.encode(SHAPE).unwrap();
+        fn round_trip((bytes, footprints, mean, features, words) in records()) {
             let read = Record::decode(&bytes).unwrap();
-            let again = NewRecord {
-                tokens: read.tokens() as u32,
-                cls: read.cls(),
-                footprints: read.footprints().to_vec(),
-                mean: read.mean().to_vec(),
-                features: read.features().collect(),
-                words: read.forward().words(),
-            };
-            prop_assert_eq!(again, record);
+            prop_assert_eq!(read.footprints(), footprints);
+            prop_assert_eq!(read.mean(), mean);
+            prop_assert_eq!(read.features().collect::<Vec<_>>(), features);
+            prop_assert_eq!(read.forward().words(), words);
         }
 
         #[test]
-        fn every_flipped_bit_is_seen(record in records(), place in any::<prop::sample::Index>(), bit in 0u8..8) {
-            let mut bytes = record.encode(SHAPE).unwrap();
+        fn every_flipped_bit_is_seen((mut bytes, ..) in records(), place in any::<prop::sample::Index>(), bit in 0u8..8) {
             let at = place.index(bytes.len());
             bytes[at] ^= 1 << bit;
             prop_assert!(Record::decode(&bytes).is_err());
         }
 
         #[test]
-        fn every_cut_is_seen(record in records(), place in any::<prop::sample::Index>()) {
-            let bytes = record.encode(SHAPE).unwrap();
+        fn every_cut_is_seen((bytes, ..) in records(), place in any::<prop::sample::Index>()) {
             prop_assert!(Record::decode(&bytes[..place.index(bytes.len())]).is_err());
         }
 
@@ -260,7 +278,11 @@ pub(crate) mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let odd = NewRecord { footprints: vec![0; 3], mean: vec![0; 8], ..Default::default() };
+        let odd = NewRecord {
+            footprints: &[0; 3],
+            mean: &[0; 8],
+            ..Default::default()
+        };
         assert!(odd.encode(SHAPE).is_err());
         let no_mean = NewRecord::default();
         assert!(no_mean.encode(SHAPE).is_err());

@@ -58,12 +58,23 @@ mod tests {
 
     #[test]
     fn edges() {
-        for (value, length) in [(0, 1), (127, 1), (128, 2), (16_383, 2), (16_384, 3), (u32::MAX, 5)] {
+        for (value, length) in [
+            (0, 1),
+            (127, 1),
+            (128, 2),
+            (16_383, 2),
+            (16_384, 3),
+            (u32::MAX, 5),
+        ] {
             let mut bytes = Vec::new();
             push(value, &mut bytes);
             assert_eq!(bytes.len(), length);
         }
-        assert_eq!(pull(&mut &[0xff, 0xff, 0xff, 0xff, 0x7f][..]), None, "more than 32 bits");
+        assert_eq!(
+            pull(&mut &[0xff, 0xff, 0xff, 0xff, 0x7f][..]),
+            None,
+            "more than 32 bits"
+        );
         assert_eq!(pull(&mut &[0x80][..]), None, "cut short");
     }
 }

@@ -3,7 +3,8 @@
 use crate::output;
 use anyhow::Context;
 use becr_corpus::{
-    Corpus, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles, TopicField, read_queries,
+    Corpus, CorpusError, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles,
+    TopicField, read_queries,
 };
 use std::path::{Path, PathBuf};
 
@@ -48,9 +49,18 @@ impl From<OnError> for becr_corpus::OnError {
     }
 }
 
+impl From<OnError> for becr_eval::OnError {
+    fn from(value: OnError) -> Self {
+        match value {
+            OnError::Stop => Self::Stop,
+            OnError::Skip => Self::Skip,
+        }
+    }
+}
+
 impl CorpusArgs {
     /// Opens the corpus.
-    pub(crate) fn open(&self) -> anyhow::Result<Corpus> {
+    pub(crate) fn open(&self) -> Result<Corpus, CorpusError> {
         let options = CorpusOptions {
             format: self.format,
             on_error: self.on_error.into(),
@@ -61,8 +71,43 @@ impl CorpusArgs {
             },
             ..CorpusOptions::default()
         };
-        Ok(Corpus::open(&self.corpus, &options)?)
+        Corpus::open(&self.corpus, &options)
     }
+}
+
+impl CorpusArgs {
+    /// What tells this corpus from another without reading it: paths, sizes, dates. Standard input has no
+    /// such thing and can be read but once.
+    pub(crate) fn identity(&self) -> anyhow::Result<String> {
+        let mut identity = format!("{:?} {:?}", self.pagerank, self.spam_threshold);
+        for path in self.corpus.iter().chain(&self.pagerank).chain(&self.spam) {
+            anyhow::ensure!(
+                path.as_os_str() != "-",
+                "an index with footprints takes two passes over the corpus: write standard input to a file first"
+            );
+            describe(path, &mut identity).with_context(|| path.display().to_string())?;
+        }
+        Ok(identity)
+    }
+}
+
+/// Appends name, size and date of a file, or of all files of a folder.
+fn describe(path: &Path, out: &mut String) -> std::io::Result<()> {
+    let meta = path.metadata()?;
+    if meta.is_dir() {
+        let mut entries: Vec<_> = path
+            .read_dir()?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<std::io::Result<_>>()?;
+        entries.sort();
+        return entries.iter().try_for_each(|entry| describe(entry, out));
+    }
+    let date = meta
+        .modified()
+        .ok()
+        .and_then(|date| date.duration_since(std::time::UNIX_EPOCH).ok());
+    out.push_str(&format!("\n{} {} {:?}", path.display(), meta.len(), date));
+    Ok(())
 }
 
 /// Reads a file of queries and reports what was skipped.
@@ -71,7 +116,10 @@ pub(crate) fn queries(
     topic_field: TopicField,
     on_error: OnError,
 ) -> anyhow::Result<Vec<Query>> {
-    let options = QueryOptions { topic_field, on_error: on_error.into() };
+    let options = QueryOptions {
+        topic_field,
+        on_error: on_error.into(),
+    };
     let Queries { queries, skipped } = read_queries(path, &options)
         .context("cannot read the queries; --on-error skip leaves faulty ones out")?;
     output::note_report(&skipped);

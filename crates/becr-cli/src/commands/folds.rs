@@ -1,8 +1,10 @@
 //! `becr folds`: query-disjoint splits for cross-validation.
 
+use super::corpus::{self, OnError};
 use crate::output;
 use anyhow::ensure;
-use becr_eval::{Folds, OnError, Table, read_ids, read_qrels, read_queries};
+use becr_corpus::TopicField;
+use becr_eval::{Folds, Table, read_ids, read_qrels};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,15 +49,18 @@ pub(crate) struct MakeArgs {
 }
 
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
 struct Source {
-    /// Split the queries of this file, `id TAB text`
-    #[arg(long, value_name = "FILE")]
+    /// Split the queries of this file: `id TAB text`, JSON lines or TREC topics
+    #[arg(long, value_name = "FILE", required_unless_present = "qrels")]
     queries: Option<PathBuf>,
 
     /// Split the queries judged in this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     qrels: Option<PathBuf>,
+
+    /// What to do with a line that cannot be understood: stop, or leave it out and say so
+    #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
+    on_error: OnError,
 }
 
 #[derive(clap::Args)]
@@ -117,18 +122,15 @@ fn print_json(folds: &Folds) -> anyhow::Result<()> {
 impl Source {
     fn ids(&self) -> anyhow::Result<Vec<String>> {
         let (ids, path): (Vec<_>, _) = match (&self.queries, &self.qrels) {
-            (Some(path), _) => (
-                read_queries(path, OnError::Stop)?.0.into_keys().collect(),
-                path,
-            ),
-            (None, Some(path)) => (
-                read_qrels(path, OnError::Stop)?
-                    .0
-                    .queries
-                    .into_keys()
-                    .collect(),
-                path,
-            ),
+            (Some(path), _) => {
+                let queries = corpus::queries(path, TopicField::Title, self.on_error)?;
+                (queries.into_iter().map(|query| query.id).collect(), path)
+            }
+            (None, Some(path)) => {
+                let (qrels, skips) = read_qrels(path, self.on_error.into())?;
+                output::note_report(&skips);
+                (qrels.queries.into_keys().collect(), path)
+            }
             (None, None) => anyhow::bail!("give --queries or --qrels"),
         };
         ensure!(!ids.is_empty(), "{}: no queries in it", path.display());

@@ -1,26 +1,34 @@
 //! `becr index`: from a corpus to an index directory.
 
 use super::corpus::CorpusArgs;
+use super::token_groups::RuleArgs;
 use crate::{output, progress};
 use anyhow::Context;
 use becr_corpus::Corpus;
+use becr_encoder::Encoder;
 use becr_index::IndexBuilder;
+use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
+use becr_model::Model;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Build an index from a corpus.
+/// Build an index from a corpus
 ///
-/// The index appears at --out when it is complete: a build that fails or is interrupted leaves the index
-/// that was there before, or none.
+/// With a model, documents and token groups are encoded into footprints for
+/// re-ranking. The build can be interrupted at any time: the same command goes on
+/// where it stopped. With --lexical-only it is a plain BM25 index, in seconds.
+///
+/// The index appears at --out when it is complete: a build that fails or is
+/// interrupted leaves the index that was there before, or none.
 ///
 /// Examples:
 ///
 ///   becr index ~/notes --out notes.becr --lexical-only
 ///
-///   becr index corpus.jsonl.zst --out corpus.becr --lexical-only --on-error skip
+///   becr index corpus.jsonl.zst --out corpus.becr --model minilm-l6
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -29,12 +37,31 @@ pub(crate) struct Args {
     /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Index words only, for BM25 search: no document is encoded. For now the only kind of index.
-    #[arg(long, required = true)]
+    /// Directory of the model that encodes documents and token groups.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "BECR_MODEL",
+        required_unless_present = "lexical_only"
+    )]
+    model: Option<PathBuf>,
+    /// Index words only, for BM25 search: no document is encoded.
+    #[arg(long)]
     lexical_only: bool,
     /// Replace the index at --out, in one step, when the new one is complete.
     #[arg(long)]
     overwrite: bool,
+    /// Keep no titles and texts for display: a smaller index.
+    #[arg(long)]
+    no_text: bool,
+    /// Use this list of token groups (see `becr groups`) instead of choosing them from the corpus.
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+    /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "groups")]
+    shard: Option<Shard>,
+    #[command(flatten)]
+    rules: RuleArgs,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -44,16 +71,31 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct Summary {
     index: PathBuf,
-    documents: u64,
+    #[serde(flatten)]
+    built: FullSummary,
     skipped: u64,
-    bytes: u64,
     seconds: f64,
     documents_per_second: f64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    debug_assert!(args.lexical_only, "clap requires it");
     let started = Instant::now();
+    let (built, skipped) = match &args.model {
+        Some(model) if !args.lexical_only => full(args, model)?,
+        _ => lexical(args)?,
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let summary = Summary {
+        index: args.out.clone(),
+        built,
+        skipped,
+        seconds,
+        documents_per_second: (built.documents - built.resumed) as f64 / seconds,
+    };
+    print(&summary, args.json)
+}
+
+fn lexical(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
     let mut builder = IndexBuilder::create(&args.out, args.overwrite)?;
     let bar = progress::reading(&corpus.progress());
@@ -63,16 +105,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     bar.finish_and_clear();
     let skipped = corpus.skipped();
     output::note_report(&skipped);
-    let seconds = started.elapsed().as_secs_f64();
-    let summary = Summary {
-        index: args.out.clone(),
+    let summary = FullSummary {
         documents: built.documents,
-        skipped: skipped.total_faults(),
         bytes: built.bytes,
-        seconds,
-        documents_per_second: built.documents as f64 / seconds,
+        ..FullSummary::default()
     };
-    print(&summary, args.json)
+    Ok((summary, skipped.total_faults()))
 }
 
 fn fill(
@@ -90,21 +128,73 @@ fn fill(
     Ok(())
 }
 
+fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary, u64)> {
+    let model = Model::read(directory)?;
+    let encoder = Encoder::open(directory)?;
+    let build = FullBuild {
+        encoder: &encoder,
+        corpus: &|| Ok(args.corpus.open()?),
+        corpus_identity: args.corpus.identity()?,
+        options: BuildOptions {
+            keep_text: !args.no_text,
+            group_list: args.groups.clone(),
+            rules: args.rules.rules(&model)?,
+            query_log: args.rules.query_log()?,
+            memory: args.rules.memory(),
+            shard: args.shard,
+        },
+        model: &model,
+    };
+    let stages = progress::Stages::default();
+    let built = build.run(&args.out, args.overwrite, &stages);
+    stages.clear();
+    Ok((built?, stages.skipped()))
+}
+
 fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         output::json(summary)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let built = &summary.built;
     let mut out = output::stdout();
+    let documents = indicatif::HumanCount(built.documents);
+    write!(out, "{}: {documents} documents", summary.index.display())?;
+    if built.groups > 0 {
+        let (tokens, groups) = (
+            indicatif::HumanCount(built.tokens),
+            indicatif::HumanCount(built.groups),
+        );
+        write!(out, ", {tokens} tokens, {groups} token groups")?;
+    }
+    if built.resumed > 0 {
+        write!(
+            out,
+            " ({} done before)",
+            indicatif::HumanCount(built.resumed)
+        )?;
+    }
+    let bytes = indicatif::BinaryBytes(built.bytes);
+    let rate = summary.documents_per_second;
     writeln!(
         out,
-        "{}: {} documents, {}, {:.1} s ({:.0} documents/s)",
-        summary.index.display(),
-        indicatif::HumanCount(summary.documents),
-        indicatif::BinaryBytes(summary.bytes),
-        summary.seconds,
-        summary.documents_per_second,
+        ", {bytes}, {:.1} s ({rate:.0} documents/s)",
+        summary.seconds
     )?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    let expected = || format!("expected I/N with I below N, such as 0/4, found {text:?}");
+    let (part, of) = text.split_once('/').ok_or_else(expected)?;
+    let (part, of) = (
+        part.parse().map_err(|_| expected())?,
+        of.parse().map_err(|_| expected())?,
+    );
+    if part < of {
+        Ok(Shard { part, of })
+    } else {
+        Err(expected())
+    }
 }

@@ -1,20 +1,43 @@
 //! One module per subcommand.
 
 mod bench;
+mod change;
 mod corpus;
+mod demo;
 mod encode;
 mod eval;
 mod folds;
 mod index;
 mod model;
+mod sample;
 mod search;
+mod stats;
+mod token_groups;
+mod verify;
 
+use becr_index::change::Existing;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Args),
     Index(index::Args),
     Search(search::Args),
+    /// Add new documents to an index
+    Add(change::PutArgs),
+    /// Add documents to an index, in the place of those that have the same ids
+    Update(change::PutArgs),
+    /// Delete documents from an index
+    Delete(change::DeleteArgs),
+    /// Rewrite an index without the space that changes have left free
+    Compact(change::CompactArgs),
+    /// Join indexes that were built as parts of one collection
+    Merge(change::MergeArgs),
+    Stats(stats::Args),
+    Verify(verify::Args),
+    /// Count and choose token groups, for builds in several parts
+    #[command(subcommand)]
+    Groups(token_groups::Command),
     Eval(eval::Args),
     /// Make or check query-disjoint folds for cross-validation
     #[command(subcommand)]
@@ -28,8 +51,17 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Demo(args) => demo::run(args),
         Command::Index(args) => index::run(args),
         Command::Search(args) => search::run(args),
+        Command::Add(args) => change::put(args, Existing::Refuse),
+        Command::Update(args) => change::put(args, Existing::Replace),
+        Command::Delete(args) => change::delete(args),
+        Command::Compact(args) => change::compact(args),
+        Command::Merge(args) => change::merge(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Groups(command) => token_groups::run(command),
         Command::Eval(args) => eval::run(args),
         Command::Folds(command) => folds::run(command),
         Command::Encode(args) => encode::run(args),

@@ -3,8 +3,8 @@
 use super::corpus::OnError;
 use crate::{output, progress};
 use anyhow::bail;
-use becr_index::first_stage::FirstStage;
 use becr_index::IndexError;
+use becr_index::first_stage::FirstStage;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Search an index.
+/// Search an index
 ///
 /// Examples:
 ///
@@ -56,7 +56,13 @@ struct Batch {
     #[arg(long, value_enum, default_value_t, requires = "queries")]
     topic_field: TopicField,
     /// What to do with a query that cannot be read: stop, or skip and count it.
-    #[arg(long, value_enum, default_value_t, requires = "queries", env = "BECR_ON_ERROR")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        requires = "queries",
+        env = "BECR_ON_ERROR"
+    )]
     on_error: OnError,
 }
 
@@ -99,7 +105,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 output::note("This is a lexical index: results are ranked by BM25.");
             }
             let answer = answer(&index, query, args.k.unwrap_or(10))?;
-            if args.json { output::json(&answer)? } else { print(&answer)? }
+            if args.json {
+                output::json(&answer)?
+            } else {
+                print(&answer)?
+            }
         }
         (None, Some(queries), Some(run_out)) => {
             let run = run_file(&index, queries, args.k.unwrap_or(1000), &args.batch)?;
@@ -122,11 +132,24 @@ fn answer<'a>(index: &FirstStage, query: &'a str, k: usize) -> anyhow::Result<An
     let first_stage = milliseconds(started);
     let row = |(hit, rank): (becr_index::first_stage::Hit, usize)| {
         let title = index.title(&hit)?;
-        Ok(Row { rank, title, score: hit.score, first_stage_rank: rank, id: hit.id })
+        Ok(Row {
+            rank,
+            title,
+            score: hit.score,
+            first_stage_rank: rank,
+            id: hit.id,
+        })
     };
     let results: Result<Vec<Row>, IndexError> = hits.into_iter().zip(1..).map(row).collect();
-    let timing_ms = Timing { first_stage, total: milliseconds(started) };
-    Ok(Answer { query, results: results?, timing_ms })
+    let timing_ms = Timing {
+        first_stage,
+        total: milliseconds(started),
+    };
+    Ok(Answer {
+        query,
+        results: results?,
+        timing_ms,
+    })
 }
 
 fn print(answer: &Answer<'_>) -> anyhow::Result<()> {
@@ -135,8 +158,16 @@ fn print(answer: &Answer<'_>) -> anyhow::Result<()> {
         writeln!(out, "nothing found")?;
     }
     for row in &answer.results {
-        let title = if row.title.is_empty() { "(no title)" } else { &row.title };
-        writeln!(out, "{:>4}  {:>8.3}  {title}  [{}]", row.rank, row.score, row.id)?;
+        let title = if row.title.is_empty() {
+            "(no title)"
+        } else {
+            &row.title
+        };
+        writeln!(
+            out,
+            "{:>4}  {:>8.3}  {title}  [{}]",
+            row.rank, row.score, row.id
+        )?;
     }
     out.flush()?;
     output::note(format_args!("{:.1} ms", answer.timing_ms.total));

@@ -296,7 +296,10 @@ fn bad_lines_stop_or_are_counted() {
         );
         assert_eq!(skipped.code, Some(0));
         assert!(
-            skipped.stdout.contains("0.9444") && skipped.stderr.contains("left out 1 lines"),
+            skipped.stdout.contains("0.9444")
+                && skipped
+                    .stderr
+                    .contains("skipped 1: lines that cannot be used"),
             "{}",
             skipped.stderr
         );

@@ -22,7 +22,11 @@ fn a_summary_in_words_and_in_json() {
     fs::write(folder.path().join("corpus.jsonl"), GOOD).unwrap();
     let outcome = index(folder.path(), "corpus.jsonl", &[]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert!(outcome.stdout.starts_with("out: 2 documents"), "{}", outcome.stdout);
+    assert!(
+        outcome.stdout.starts_with("out: 2 documents"),
+        "{}",
+        outcome.stdout
+    );
     let outcome = index(folder.path(), "corpus.jsonl", &["--overwrite", "--json"]);
     let summary: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(summary["documents"], 2);
@@ -36,20 +40,54 @@ fn the_first_fault_stops_and_nothing_is_left() {
         ("{\"id\": \"a\", \"text\": \"x\"", "malformed"),
         ("{\"text\": \"no id\"}", "missing id"),
         ("{\"id\": \"bread\", \"text\": \"again\"}", "duplicate id"),
-        ("{\"id\": \"void\", \"title\": \"\", \"text\": \" \"}", "empty document"),
     ];
     for (line, what) in faults {
-        fs::write(folder.path().join("corpus.jsonl"), format!("{GOOD}{line}\n")).unwrap();
+        fs::write(
+            folder.path().join("corpus.jsonl"),
+            format!("{GOOD}{line}\n"),
+        )
+        .unwrap();
         let outcome = index(folder.path(), "corpus.jsonl", &[]);
         assert_eq!(outcome.code, Some(1), "{what}");
-        assert!(outcome.stderr.contains("corpus.jsonl:3"), "{what}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("corpus.jsonl:3"),
+            "{what}: {}",
+            outcome.stderr
+        );
         assert!(!folder.path().join("out").exists(), "{what}");
         assert!(!folder.path().join("out.partial").exists(), "{what}");
-        let outcome = index(folder.path(), "corpus.jsonl", &["--on-error", "skip", "--overwrite"]);
+        let outcome = index(
+            folder.path(),
+            "corpus.jsonl",
+            &["--on-error", "skip", "--overwrite"],
+        );
         assert_eq!(outcome.code, Some(0), "{what}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains("skipped 1"), "{what}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("skipped 1"),
+            "{what}: {}",
+            outcome.stderr
+        );
         fs::remove_dir_all(folder.path().join("out")).unwrap();
     }
+}
+
+#[test]
+fn an_empty_document_is_kept_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = format!("{GOOD}{{\"id\": \"void\", \"title\": \"\", \"text\": \" \"}}\n");
+    fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
+    let outcome = index(folder.path(), "corpus.jsonl", &[]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.starts_with("out: 3 documents"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        outcome.stderr.contains("corpus.jsonl:3: \"void\" is empty"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -60,10 +98,18 @@ fn bytes_that_are_no_text_and_files_that_are_not_there() {
     fs::write(folder.path().join("corpus.jsonl"), bytes).unwrap();
     let outcome = index(folder.path(), "corpus.jsonl", &[]);
     assert_eq!(outcome.code, Some(1));
-    assert!(outcome.stderr.contains("corpus.jsonl:3"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("corpus.jsonl:3"),
+        "{}",
+        outcome.stderr
+    );
     let outcome = index(folder.path(), "nowhere.jsonl", &[]);
     assert_eq!(outcome.code, Some(1));
-    assert!(outcome.stderr.contains("nowhere.jsonl"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("nowhere.jsonl"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]
@@ -76,7 +122,10 @@ fn what_is_there_is_replaced_only_on_demand() {
     assert!(outcome.stderr.contains("--overwrite"), "{}", outcome.stderr);
     // A rebuild that fails leaves the old index searchable.
     fs::write(folder.path().join("corpus.jsonl"), "{").unwrap();
-    assert_eq!(index(folder.path(), "corpus.jsonl", &["--overwrite"]).code, Some(1));
+    assert_eq!(
+        index(folder.path(), "corpus.jsonl", &["--overwrite"]).code,
+        Some(1)
+    );
     let outcome = becr(folder.path(), &["search", "out", "tea"]);
     assert!(outcome.stdout.contains("[7]"), "{}", outcome.stdout);
 }
@@ -88,7 +137,14 @@ fn a_killed_build_leaves_the_old_index_and_the_next_one_succeeds() {
     index(folder.path(), "corpus.jsonl", &[]);
     // The build waits for its standard input, which never ends, until it is killed.
     let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
-        .args(["index", "-", "--out", "out", "--lexical-only", "--overwrite"])
+        .args([
+            "index",
+            "-",
+            "--out",
+            "out",
+            "--lexical-only",
+            "--overwrite",
+        ])
         .current_dir(folder.path())
         .stdin(Stdio::piped())
         .spawn()
@@ -101,15 +157,25 @@ fn a_killed_build_leaves_the_old_index_and_the_next_one_succeeds() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(partial.exists());
-    assert!(becr(folder.path(), &["search", "out", "tea"]).stdout.contains("[7]"));
-    assert_eq!(index(folder.path(), "corpus.jsonl", &["--overwrite"]).code, Some(0));
+    assert!(
+        becr(folder.path(), &["search", "out", "tea"])
+            .stdout
+            .contains("[7]")
+    );
+    assert_eq!(
+        index(folder.path(), "corpus.jsonl", &["--overwrite"]).code,
+        Some(0)
+    );
     assert!(!partial.exists());
 }
 
 #[test]
 fn wrong_usage_is_status_2() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(becr(folder.path(), &["index", "corpus.jsonl"]).code, Some(2));
+    assert_eq!(
+        becr(folder.path(), &["index", "corpus.jsonl"]).code,
+        Some(2)
+    );
     assert_eq!(becr(folder.path(), &["search"]).code, Some(2));
     assert_eq!(becr(folder.path(), &["no-such-command"]).code, Some(2));
 }

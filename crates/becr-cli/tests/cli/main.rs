@@ -1,8 +1,12 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+mod demo;
+mod encode;
 mod eval;
 mod folds;
+mod full;
 mod index;
+mod kill;
 mod search;
 
 use std::path::Path;

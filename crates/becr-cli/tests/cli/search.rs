@@ -10,11 +10,22 @@ fn notes() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join("notes");
     fs::create_dir_all(notes.join("kitchen")).unwrap();
-    fs::write(notes.join("kitchen/bread.md"), "# Sourdough\n\nA dense crumb: proof it longer.\n").unwrap();
-    fs::write(notes.join("tea.txt"), "Green tea\n\nWater at 80 degrees, two minutes.\n").unwrap();
+    fs::write(
+        notes.join("kitchen/bread.md"),
+        "# Sourdough\n\nA dense crumb: proof it longer.\n",
+    )
+    .unwrap();
+    fs::write(
+        notes.join("tea.txt"),
+        "Green tea\n\nWater at 80 degrees, two minutes.\n",
+    )
+    .unwrap();
     let page = "<html><head><title>Trains</title></head><body><p>The night train to Vienna</p></body></html>";
     fs::write(notes.join("trains.html"), page).unwrap();
-    let outcome = becr(folder.path(), &["index", "notes", "--out", "notes.becr", "--lexical-only"]);
+    let outcome = becr(
+        folder.path(),
+        &["index", "notes", "--out", "notes.becr", "--lexical-only"],
+    );
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     folder
 }
@@ -42,43 +53,92 @@ fn a_folder_of_notes_in_two_commands() {
 fn odd_queries_find_nothing_without_fuss() {
     let folder = notes();
     for query in ["", "🦓", "...", "zyzzyva"] {
-        let outcome = becr(folder.path(), &["search", "notes.becr", query, "--first-stage"]);
-        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "nothing found\n"), "{query:?}");
+        let outcome = becr(
+            folder.path(),
+            &["search", "notes.becr", query, "--first-stage"],
+        );
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (Some(0), "nothing found\n"),
+            "{query:?}"
+        );
     }
 }
 
 #[test]
 fn a_query_file_becomes_a_run() {
     let folder = notes();
-    fs::write(folder.path().join("queries.tsv"), "q1\tgreen tea\nq2\tnight train vienna\nq3\tzyzzyva\n").unwrap();
+    fs::write(
+        folder.path().join("queries.tsv"),
+        "q1\tgreen tea\nq2\tnight train vienna\nq3\tzyzzyva\n",
+    )
+    .unwrap();
     let arguments = [
-        "search", "notes.becr", "--queries", "queries.tsv", "--run-out", "bm25.run", "--first-stage", "--k", "5",
-        "--tag", "mine",
+        "search",
+        "notes.becr",
+        "--queries",
+        "queries.tsv",
+        "--run-out",
+        "bm25.run",
+        "--first-stage",
+        "--k",
+        "5",
+        "--tag",
+        "mine",
     ];
     let outcome = becr(folder.path(), &arguments);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let run = fs::read_to_string(folder.path().join("bm25.run")).unwrap();
-    let rows: Vec<Vec<&str>> = run.lines().map(|line| line.split_whitespace().collect()).collect();
-    let heads: Vec<_> = rows.iter().map(|row| (row[0], row[2], row[3], row[5])).collect();
-    assert_eq!(heads, [("q1", "tea.txt", "1", "mine"), ("q2", "trains.html", "1", "mine")]);
+    let rows: Vec<Vec<&str>> = run
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let heads: Vec<_> = rows
+        .iter()
+        .map(|row| (row[0], row[2], row[3], row[5]))
+        .collect();
+    assert_eq!(
+        heads,
+        [
+            ("q1", "tea.txt", "1", "mine"),
+            ("q2", "trains.html", "1", "mine")
+        ]
+    );
     let again = becr(folder.path(), &arguments);
     assert_eq!(again.code, Some(0));
-    assert_eq!(fs::read_to_string(folder.path().join("bm25.run")).unwrap(), run);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("bm25.run")).unwrap(),
+        run
+    );
 }
 
 #[test]
 fn a_faulty_query_file_names_the_line() {
     let folder = notes();
-    fs::write(folder.path().join("queries.tsv"), "q1\tgreen tea\nno tab here\n").unwrap();
+    fs::write(
+        folder.path().join("queries.tsv"),
+        "q1\tgreen tea\nno tab here\n",
+    )
+    .unwrap();
     let run = |more: &[&str]| {
-        let mut arguments =
-            vec!["search", "notes.becr", "--queries", "queries.tsv", "--run-out", "bm25.run"];
+        let mut arguments = vec![
+            "search",
+            "notes.becr",
+            "--queries",
+            "queries.tsv",
+            "--run-out",
+            "bm25.run",
+        ];
         arguments.extend(more);
         becr(folder.path(), &arguments)
     };
     let outcome = run(&[]);
     assert_eq!(outcome.code, Some(1));
-    assert!(outcome.stderr.contains("queries.tsv:2"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("queries.tsv:2"),
+        "{}",
+        outcome.stderr
+    );
     assert!(!folder.path().join("bm25.run").exists());
     let outcome = run(&["--on-error", "skip"]);
     assert_eq!(outcome.code, Some(0));
@@ -90,8 +150,16 @@ fn what_is_no_index_is_refused() {
     let folder = notes();
     let outcome = becr(folder.path(), &["search", "notes", "tea"]);
     assert_eq!(outcome.code, Some(1));
-    assert!(outcome.stderr.contains("not a BECR index"), "{}", outcome.stderr);
-    fs::write(folder.path().join("notes.becr/becr.json"), r#"{"format": 99, "written_by": "x"}"#).unwrap();
+    assert!(
+        outcome.stderr.contains("not a BECR index"),
+        "{}",
+        outcome.stderr
+    );
+    fs::write(
+        folder.path().join("notes.becr/becr.json"),
+        r#"{"format": 99, "written_by": "x"}"#,
+    )
+    .unwrap();
     let outcome = becr(folder.path(), &["search", "notes.becr", "tea"]);
     assert!(outcome.stderr.contains("format 99"), "{}", outcome.stderr);
 }

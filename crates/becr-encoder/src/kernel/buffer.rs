@@ -2,6 +2,9 @@
 
 use super::Simd;
 
+/// Columns of the widest panel.
+const MOST_COLUMNS: usize = 32;
+
 /// One cache line, one AVX-512 register.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -75,18 +78,24 @@ impl Panels {
         &mut self,
         simd: Simd,
         inner: usize,
-        columns: impl ExactSizeIterator<Item = &'a [f32]>,
+        mut columns: impl ExactSizeIterator<Item = &'a [f32]>,
     ) {
         self.resize(simd, inner, columns.len());
         let panel = self.panel;
-        for (j, column) in columns.enumerate() {
-            let start = (j / panel) * panel * inner + j % panel;
-            for (to, &x) in self.data[start..]
-                .iter_mut()
-                .step_by(panel)
-                .zip(&column[..inner])
-            {
-                *to = x;
+        let mut group: [&[f32]; MOST_COLUMNS] = [&[]; MOST_COLUMNS];
+        for data in self.data[..self.cols.next_multiple_of(panel) * inner]
+            .chunks_exact_mut((panel * inner).max(1))
+        {
+            let mut count = 0;
+            for (slot, column) in group[..panel].iter_mut().zip(columns.by_ref()) {
+                *slot = column;
+                count += 1;
+            }
+            // Row by row, so that the writes are in order: this runs for every head's keys.
+            for (k, row) in data.chunks_exact_mut(panel).enumerate() {
+                row.iter_mut()
+                    .zip(&group[..count])
+                    .for_each(|(to, column)| *to = column[k]);
             }
         }
     }

@@ -84,6 +84,21 @@ impl FirstStage {
         Ok(title.unwrap_or_default().to_owned())
     }
 
+    /// The ids of all documents.
+    pub fn ids(&self) -> Result<std::collections::HashSet<String>, IndexError> {
+        let mut ids = std::collections::HashSet::new();
+        for (segment_ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            for doc_id in segment.doc_ids_alive() {
+                let address = DocAddress {
+                    segment_ord: segment_ord as u32,
+                    doc_id,
+                };
+                ids.insert(self.id(address).map_err(IndexError::engine(&self.dir))?);
+            }
+        }
+        Ok(ids)
+    }
+
     /// The query's terms in both fields with how often they occur, in a fixed order.
     fn terms(&self, query: &str) -> Vec<(Term, f32)> {
         let mut stems = BTreeMap::new();

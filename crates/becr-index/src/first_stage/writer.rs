@@ -38,6 +38,20 @@ impl Writer {
         Self::new(&index, fields, dir)
     }
 
+    /// A writer to the index of a build in `dir`, which may have been interrupted at any point.
+    pub(crate) fn open_or_create(dir: &Path) -> Result<Self, IndexError> {
+        let folder = dir.join(super::FOLDER);
+        // The engine's own manifest is the last file that creating an index writes.
+        if folder.join("meta.json").is_file() {
+            return Self::open(dir);
+        }
+        if folder.exists() {
+            let cleared = std::fs::remove_dir_all(&folder);
+            cleared.map_err(IndexError::io(&folder, "cannot clear"))?;
+        }
+        Self::create(dir)
+    }
+
     fn new(index: &tantivy::Index, fields: Fields, dir: &Path) -> Result<Self, IndexError> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads())

@@ -8,8 +8,8 @@
 
 use crate::output;
 use anyhow::{Context, ensure};
-use becr_index::first_stage::StemTokenizer;
 use becr_index::IndexBuilder;
+use becr_index::first_stage::StemTokenizer;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -82,7 +82,11 @@ fn compare(args: &Args, dir: &Path) -> anyhow::Result<()> {
     }
     let (becr, tantivy) = (best(&runs, Side::Becr)?, best(&runs, Side::Tantivy)?);
     let ratio = becr.documents_per_second / tantivy.documents_per_second;
-    let report = Report { becr, tantivy, ratio };
+    let report = Report {
+        becr,
+        tantivy,
+        ratio,
+    };
     if let Some(path) = &args.json {
         let text = serde_json::to_vec_pretty(&report)?;
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -116,13 +120,21 @@ fn best(runs: &[Measurement], side: Side) -> anyhow::Result<Measurement> {
 }
 
 fn in_own_process(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measurement> {
-    let name = if side == Side::Becr { "becr" } else { "tantivy" };
+    let name = if side == Side::Becr {
+        "becr"
+    } else {
+        "tantivy"
+    };
     let child = Command::new(std::env::current_exe()?)
         .args(["bench", "index", "--side", name, "--dir"])
         .arg(dir)
         .arg(corpus)
         .output()?;
-    ensure!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr).trim());
+    ensure!(
+        child.status.success(),
+        "{}",
+        String::from_utf8_lossy(&child.stderr).trim()
+    );
     Ok(serde_json::from_slice(&child.stdout)?)
 }
 
@@ -136,7 +148,13 @@ fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measurement>
     };
     let seconds = started.elapsed().as_secs_f64();
     let documents_per_second = documents as f64 / seconds;
-    Ok(Measurement { side, documents, seconds, documents_per_second, peak_bytes: peak_memory() })
+    Ok(Measurement {
+        side,
+        documents,
+        seconds,
+        documents_per_second,
+        peak_bytes: peak_memory(),
+    })
 }
 
 fn with_becr(corpus: &Path, dir: &Path) -> anyhow::Result<u64> {
@@ -166,7 +184,9 @@ fn with_tantivy(corpus: &Path, dir: &Path) -> anyhow::Result<u64> {
     let title = schema.add_text_field("title", text.clone() | STORED);
     let body = schema.add_text_field("body", text);
     let index = Index::create_in_dir(dir, schema.build())?;
-    index.tokenizers().register("stems", StemTokenizer::default());
+    index
+        .tokenizers()
+        .register("stems", StemTokenizer::default());
     let threads = becr_index::first_stage::threads();
     let budget = threads * becr_index::first_stage::BYTES_PER_THREAD;
     let mut writer = index.writer_with_num_threads::<TantivyDocument>(threads, budget)?;
@@ -188,13 +208,19 @@ fn with_tantivy(corpus: &Path, dir: &Path) -> anyhow::Result<u64> {
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let is_zstd = path.extension().is_some_and(|extension| extension == "zst");
-    Ok(if is_zstd { Box::new(zstd::Decoder::new(file)?) } else { Box::new(file) })
+    Ok(if is_zstd {
+        Box::new(zstd::Decoder::new(file)?)
+    } else {
+        Box::new(file)
+    })
 }
 
 /// The most memory this process has held, where the system tells (Linux).
 pub(super) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kibibytes * 1024)
 }

@@ -1,26 +1,30 @@
 //! `becr bench`: every speed we claim, measured on your machine.
 
 mod encoder;
+mod engine;
 mod index;
 
 use std::process::ExitCode;
 
-/// Measure speed and memory on this machine.
+/// Measure speed and memory on this machine
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    bench: Bench,
+    benchmark: Benchmark,
 }
 
 #[derive(clap::Subcommand)]
-enum Bench {
-    Index(index::Args),
+enum Benchmark {
+    /// The scoring engine: the time to re-rank 150 documents of 857 tokens, beside the time to read them
+    Engine(engine::Args),
     Encoder(encoder::Args),
+    Index(index::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    match &args.bench {
-        Bench::Index(args) => index::run(args),
-        Bench::Encoder(args) => encoder::run(args),
+    match &args.benchmark {
+        Benchmark::Engine(args) => engine::run(args),
+        Benchmark::Encoder(args) => encoder::run(args),
+        Benchmark::Index(args) => index::run(args),
     }
 }

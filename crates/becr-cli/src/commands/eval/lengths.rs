@@ -1,11 +1,14 @@
 //! The break-down by query length.
 
 use super::compare::pairs;
-use super::load::{Systems, note_skips};
+use super::load::Systems;
 use super::{Args, percent};
+use crate::commands::corpus;
 use crate::output;
 use anyhow::{Context, ensure};
-use becr_eval::{Buckets, Estimate, Panel, Plot, Series, count_words, estimate, read_queries};
+use becr_corpus::TopicField;
+use becr_eval::{Buckets, Estimate, Panel, Plot, Series, estimate};
+use becr_text::words::words;
 use std::collections::HashMap;
 
 pub(super) struct Breakdown {
@@ -112,11 +115,10 @@ fn read_lengths(args: &Args, systems: &Systems) -> anyhow::Result<HashMap<String
         .queries
         .as_ref()
         .context("--by-length needs --queries")?;
-    let (queries, skips) = read_queries(path, args.on_error.into())?;
-    note_skips(path, &skips);
+    let queries = corpus::queries(path, TopicField::Title, args.on_error)?;
     let lengths: HashMap<_, _> = queries
         .into_iter()
-        .map(|(id, text)| (id, count_words(&text)))
+        .map(|query| (query.id, words(&query.text).count()))
         .collect();
 
     let measured = systems

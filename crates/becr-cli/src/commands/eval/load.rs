@@ -3,7 +3,7 @@
 use super::Args;
 use crate::output;
 use anyhow::ensure;
-use becr_eval::{Evaluation, OnError, Qrels, Run, Scope, Skips, evaluate, read_qrels, read_run};
+use becr_eval::{Evaluation, Qrels, Run, Scope, evaluate, read_qrels, read_run};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Systems {
 
 pub(super) fn load(args: &Args) -> anyhow::Result<Systems> {
     let (qrels, skips) = read_qrels(&args.qrels, args.on_error.into())?;
-    note_skips(&args.qrels, &skips);
+    output::note_report(&skips);
     ensure!(
         !qrels.queries.is_empty(),
         "{}: no judgements in it",
@@ -51,8 +51,8 @@ pub(super) fn load(args: &Args) -> anyhow::Result<Systems> {
     let labels = labels(&paths);
     let mut all = Vec::with_capacity(paths.len());
     for (path, label) in paths.into_iter().zip(labels) {
-        let (run, skips) = read_run(&path, OnError::from(args.on_error))?;
-        note_skips(&path, &skips);
+        let (run, skips) = read_run(&path, args.on_error.into())?;
+        output::note_report(&skips);
         let evaluation = evaluate(&qrels, &run, &args.measures.0, args.scope());
         check_overlap(args, &path, &qrels, &run, &evaluation)?;
         all.push(System {
@@ -158,20 +158,6 @@ fn check_overlap(
         ));
     }
     Ok(())
-}
-
-/// Says what was left out of a file.
-pub(super) fn note_skips(path: &Path, skips: &Skips) {
-    if skips.count > 0 {
-        output::note(format_args!(
-            "note: {}: left out {} lines, such as",
-            path.display(),
-            skips.count
-        ));
-        for example in &skips.examples {
-            output::note(format_args!("  {example}"));
-        }
-    }
 }
 
 #[cfg(test)]

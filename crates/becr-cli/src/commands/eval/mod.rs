@@ -6,8 +6,9 @@ mod lengths;
 mod load;
 mod text;
 
+use super::corpus::OnError;
 use crate::output;
-use becr_eval::{Buckets, Correction, Measure, OnError, Scope, parse_measures, write_atomically};
+use becr_eval::{Buckets, Correction, Measure, Scope, parse_measures, write_atomically};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -64,7 +65,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "queries")]
     by_length: bool,
 
-    /// The queries, `id TAB text`, for --by-length
+    /// The queries as `id TAB text`, JSON lines or TREC topics (titles), for --by-length
     #[arg(long, value_name = "FILE", requires = "by_length")]
     queries: Option<PathBuf>,
 
@@ -81,8 +82,8 @@ pub(crate) struct Args {
     json: bool,
 
     /// What to do with a line that cannot be understood: stop, or leave it out and say so
-    #[arg(long, value_enum, default_value_t = OnErrorArg::Stop, env = "BECR_ON_ERROR")]
-    on_error: OnErrorArg,
+    #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
+    on_error: OnError,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -168,23 +169,6 @@ impl CorrectionArg {
             Self::None => "none",
             Self::Bonferroni => "bonferroni",
             Self::Holm => "holm",
-        }
-    }
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum OnErrorArg {
-    /// End with an error that names the file and line
-    Stop,
-    /// Leave the line out, go on, and say how many were left out
-    Skip,
-}
-
-impl From<OnErrorArg> for OnError {
-    fn from(arg: OnErrorArg) -> Self {
-        match arg {
-            OnErrorArg::Stop => Self::Stop,
-            OnErrorArg::Skip => Self::Skip,
         }
     }
 }

@@ -1,0 +1,116 @@
+//! Timing: medians over fresh random picks.
+
+use super::scalar;
+use super::work::{DOCUMENTS, Random, Store, TOKENS, Work};
+use becr_footprint::{Document, DocumentLayout, Engine, TiledDocument, Workspace, stream_read};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Time spent on one figure, apart from the least number of repetitions.
+const BUDGET: Duration = Duration::from_millis(120);
+const REPETITIONS: std::ops::Range<usize> = 5..60;
+
+/// Measures on a store cut into records of one shape.
+pub(super) struct Meter<'a> {
+    store: &'a Store,
+    layout: DocumentLayout,
+    floor_ms: f64,
+}
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(store: &'a Store, layers: usize, bits: usize) -> anyhow::Result<Self> {
+        let layout = DocumentLayout::new(layers, TOKENS, bits)?;
+        let mut meter = Self {
+            store,
+            layout,
+            floor_ms: 0.0,
+        };
+        // The floor reads what the footprints hold, without the padding of the tiles.
+        let bytes = layers * TOKENS * bits / 8;
+        meter.floor_ms = meter.median_ms(|documents| {
+            let sum = documents.iter().map(|d| stream_read(&d.bytes()[..bytes]));
+            black_box(sum.fold(0, |a, b| a ^ b));
+            Ok(())
+        })?;
+        Ok(meter)
+    }
+
+    pub(super) fn store_bytes(&self) -> usize {
+        self.store.bytes().len()
+    }
+
+    pub(super) fn floor_ms(&self) -> f64 {
+        self.floor_ms
+    }
+
+    /// The engine on one thread or several.
+    pub(super) fn becr(&self, engine: &Engine, work: &Work, threads: usize) -> anyhow::Result<f64> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        let (mut buffers, mut scores) = (Workspace::new(), vec![0.0; DOCUMENTS]);
+        pool.install(|| {
+            self.median_ms(|documents| {
+                let documents: Vec<Document> = documents
+                    .iter()
+                    .copied()
+                    .map(Document::Footprints)
+                    .collect();
+                if threads == 1 {
+                    engine.score(&work.scoring(), &documents, &mut buffers, &mut scores)?;
+                } else {
+                    engine.score_parallel(&work.scoring(), &documents, &mut scores)?;
+                }
+                black_box(&scores);
+                Ok(())
+            })
+        })
+    }
+
+    /// The plain implementation, on footprints in rows: a tenth of the documents, scaled up.
+    pub(super) fn scalar(&self, work: &Work) -> f64 {
+        let rows = self.layout.row_words();
+        let words: Vec<u32> = self.store.bytes()[..DOCUMENTS / 10 * rows * 4]
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|&b| u32::from_le_bytes(b))
+            .collect();
+        let start = Instant::now();
+        for document in words.chunks_exact(rows) {
+            black_box(scalar::score(work, document));
+        }
+        start.elapsed().as_secs_f64() * 1e3 * 10.0
+    }
+
+    /// Median time of `work` over fresh picks of documents, after one to warm up.
+    fn median_ms(
+        &self,
+        mut work: impl FnMut(&[TiledDocument]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<f64> {
+        let records: Vec<&[u8]> = self
+            .store
+            .bytes()
+            .chunks_exact(self.layout.bytes())
+            .collect();
+        let mut random = Random(7);
+        let mut times = Vec::new();
+        let begin = Instant::now();
+        while times.len() < REPETITIONS.start
+            || times.len() < REPETITIONS.end && begin.elapsed() < BUDGET
+        {
+            let documents = (0..DOCUMENTS)
+                .map(|_| {
+                    let record = records[(random.next() % records.len() as u64) as usize];
+                    TiledDocument::new(self.layout, record)
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let start = Instant::now();
+            work(&documents)?;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.remove(0);
+        times.sort_by(f64::total_cmp);
+        Ok(times[times.len() / 2])
+    }
+}

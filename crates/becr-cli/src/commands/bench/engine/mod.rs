@@ -1,0 +1,166 @@
+//! `becr bench engine`: the reference work W(n), 150 documents of 857 tokens picked at random from a store several
+//! times the last-level cache, scored for a query of n words with all its word pairs within a window of three.
+//!
+//! Every time is the median over fresh random picks, and stands beside the time that a streaming read of the same
+//! amount of footprints takes from the same store, which no engine can beat.
+
+mod alternative;
+mod filter;
+mod lsh_error;
+mod measure;
+mod report;
+mod scalar;
+mod work;
+
+use crate::output;
+use becr_footprint::{Engine, Implementation};
+use filter::Filter;
+use measure::Meter;
+use report::{Report, Row};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use work::{DOCUMENTS, Store, TOKENS, Work};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Measure only these: `n=3,5`, `layers=1,5`, `bits=256`, `implementation=avx2`, `system=becr`. May be repeated.
+    #[arg(long, value_name = "KEY=VALUES")]
+    only: Vec<Filter>,
+
+    /// Also write the rows as JSON to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Token vectors (safetensors, f32 tensors of `[layers, tokens, dim]`, as `becr encode` writes them) on which to
+    /// measure how well footprints estimate cosines.
+    #[arg(long, value_name = "FILE")]
+    vectors: Option<PathBuf>,
+
+    /// A Python with numpy, or with maxsim-cpu, to time ColBERT-style MaxSim on documents of the same length.
+    #[arg(
+        long,
+        value_name = "PYTHON",
+        env = "BECR_BENCH_PYTHON",
+        default_value = "python3"
+    )]
+    python: PathBuf,
+
+    /// Threads to try, beside one. Default: as many as there are cores.
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+
+    /// Keep the store in pages of 4 KiB, as a memory-mapped file has them, rather than in huge pages.
+    #[arg(long)]
+    small_pages: bool,
+}
+
+/// Word counts, layers and bits of the full table.
+const WORDS: [usize; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const LAYERS: [usize; 4] = [1, 5, 7, 13];
+const BITS: [usize; 4] = [64, 128, 256, 512];
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let filter = Filter::all(&args.only);
+    let store = Store::new(args.small_pages)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or(cores);
+    output::note(format_args!(
+        "store {} MB of {}, last-level cache {} MB, {cores} cores, implementations: {}",
+        store.bytes().len() / 1_000_000,
+        store.pages(),
+        store.cache_bytes() / 1_000_000,
+        Implementation::available()
+            .map(Implementation::name)
+            .collect::<Vec<_>>()
+            .join(" "),
+    ));
+    let mut report = Report::default();
+    for &layers in filter.keep("layers", &LAYERS) {
+        for &bits in filter.keep("bits", &BITS) {
+            let meter = Meter::new(&store, layers, bits)?;
+            for &n in filter.keep("n", &WORDS) {
+                let work = Work::new(n, layers, bits)?;
+                measure_becr(&mut report, &filter, &meter, &work, threads)?;
+                // The plain implementation is slow: once is enough to compare with.
+                if filter.has("system", "scalar")
+                    && layers == 5
+                    && bits == 256
+                    && [3, 5].contains(&n)
+                {
+                    let ms = meter.scalar(&work);
+                    report.push(row(&meter, &work, "scalar", "plain", 1, ms));
+                }
+            }
+        }
+    }
+    if filter.has("system", "maxsim") {
+        match alternative::maxsim(&args.python) {
+            // A ColBERT query is padded to the same length, whatever its words.
+            Ok(found) => report.push(found.row()),
+            Err(reason) => output::note(format_args!("MaxSim left out: {reason:#}")),
+        }
+    }
+    report.print()?;
+    if let Some(file) = &args.vectors {
+        lsh_error::print(file)?;
+    } else {
+        output::note(
+            "error of the estimated cosines left out: give token vectors with --vectors FILE",
+        );
+    }
+    if let Some(file) = &args.json {
+        report.write(file)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One thread for every implementation, then all threads for the best.
+fn measure_becr(
+    report: &mut Report,
+    filter: &Filter,
+    meter: &Meter,
+    work: &Work,
+    threads: usize,
+) -> anyhow::Result<()> {
+    if !filter.has("system", "becr") {
+        return Ok(());
+    }
+    let mut best = true;
+    for implementation in Implementation::available() {
+        if !filter.has("implementation", implementation.name()) {
+            continue;
+        }
+        let engine = Engine::with(implementation)?;
+        let ms = meter.becr(&engine, work, 1)?;
+        report.push(row(meter, work, "becr", implementation.name(), 1, ms));
+        if best && threads > 1 {
+            let ms = meter.becr(&engine, work, threads)?;
+            report.push(row(meter, work, "becr", implementation.name(), threads, ms));
+        }
+        best = false;
+    }
+    Ok(())
+}
+
+fn row(
+    meter: &Meter,
+    work: &Work,
+    system: &'static str,
+    implementation: &str,
+    threads: usize,
+    ms: f64,
+) -> Row {
+    Row {
+        system,
+        implementation: implementation.to_owned(),
+        n: work.n,
+        layers: work.layers,
+        bits: work.bits,
+        threads,
+        documents: DOCUMENTS,
+        tokens: TOKENS,
+        store_bytes: meter.store_bytes(),
+        ms,
+        floor_ms: Some(meter.floor_ms()),
+    }
+}

@@ -1,0 +1,142 @@
+//! `becr add`, `update`, `delete`, `compact`, `merge`: an index that lives.
+
+use super::corpus::CorpusArgs;
+use crate::{output, progress};
+use anyhow::Context;
+use becr_encoder::Encoder;
+use becr_index::change::{self, Changed, Existing};
+use becr_index::full::DocumentEncoder;
+use becr_index::live::LiveIndex;
+use becr_index::manifest::Manifest;
+use becr_model::Model;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Arguments of `becr add` and `becr update`.
+#[derive(clap::Args)]
+pub(crate) struct PutArgs {
+    /// Directory of the index.
+    index: PathBuf,
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// Directory of the model, if it is no longer where it was when the index was built.
+    #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
+    model: Option<PathBuf>,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `becr delete`.
+#[derive(clap::Args)]
+pub(crate) struct DeleteArgs {
+    /// Directory of the index.
+    index: PathBuf,
+    /// Ids of the documents to delete.
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `becr compact`.
+#[derive(clap::Args)]
+pub(crate) struct CompactArgs {
+    /// Directory of the index.
+    index: PathBuf,
+}
+
+/// Arguments of `becr merge`.
+#[derive(clap::Args)]
+pub(crate) struct MergeArgs {
+    /// Directories of the parts.
+    #[arg(required = true)]
+    parts: Vec<PathBuf>,
+    /// Directory of the joined index.
+    #[arg(long, short, value_name = "DIR")]
+    out: PathBuf,
+    /// Replace the index at --out.
+    #[arg(long)]
+    overwrite: bool,
+}
+
+pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode> {
+    let mut index = LiveIndex::open(&args.index)?;
+    let directory = model_directory(&args.index, args.model.as_deref())?;
+    let model = Model::read(&directory)
+        .with_context(|| "cannot read the model of this index; name its directory with --model")?;
+    index.store().check_encoder(&model.encoder_id())?;
+    let encoder = Encoder::open(&directory)?;
+    let encoder = DocumentEncoder::new(&model, &encoder)?;
+    let stages = progress::Stages::default();
+    let changed = change::add(&mut index, &encoder, args.corpus.open()?, existing, &stages);
+    stages.clear();
+    let changed = changed?;
+    index.finish()?;
+    print(changed, args.json)
+}
+
+pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
+    let mut index = LiveIndex::open(&args.index)?;
+    let (changed, unknown) = change::delete(&mut index, &args.ids)?;
+    index.finish()?;
+    print(changed, args.json)?;
+    for id in &unknown {
+        output::note(format_args!("no document \"{id}\""));
+    }
+    Ok(if unknown.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
+    change::compact(&args.index)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    let stages = progress::Stages::default();
+    let documents = change::merge(&args.parts, &args.out, args.overwrite, &stages);
+    stages.clear();
+    let documents = documents?;
+    let mut out = output::stdout();
+    writeln!(
+        out,
+        "{}: {documents} documents from {} parts",
+        args.out.display(),
+        args.parts.len()
+    )?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The model's directory: as given, or as the index remembers it.
+fn model_directory(index: &Path, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    let model = Manifest::read(index)?.model;
+    let model =
+        model.context("this is a lexical index; build one with a model to add documents to it")?;
+    Ok(model.directory)
+}
+
+fn print(changed: Changed, json: bool) -> anyhow::Result<ExitCode> {
+    if json {
+        output::json(&changed)?;
+    } else {
+        let mut out = output::stdout();
+        let Changed {
+            added,
+            replaced,
+            deleted,
+        } = changed;
+        writeln!(out, "{added} added, {replaced} replaced, {deleted} deleted")?;
+        out.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,354 @@
+//! Full indexes with a small random model: built, resumed, changed, merged, damaged.
+
+use crate::{Outcome, becr};
+use becr_model::{Config, Storage, Weights};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Words that documents are made of; a few are no vocabulary entries.
+pub(crate) const WORDS: [&str; 12] = [
+    "river", "bank", "money", "loan", "the", "fish", "boat", "of", "spring", "water", "zebra",
+    "quay",
+];
+
+/// A folder with a model; indexes and corpora go beside it.
+pub(crate) fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model");
+    fs::create_dir(&model).unwrap();
+    let mut vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n##s\n".to_owned();
+    WORDS[..10]
+        .iter()
+        .for_each(|word| vocabulary.push_str(&format!("{word}\n")));
+    let config = Config::new(15, 16, 2, 2, 24, 40);
+    config.write(&model.join("config.json")).unwrap();
+    fs::write(model.join("vocab.txt"), vocabulary).unwrap();
+    let weights = Weights::random(&config, 3, 10.0);
+    weights
+        .write(&model.join("model.safetensors"), Storage::F32)
+        .unwrap();
+    folder
+}
+
+/// A corpus of documents `from..to`, the same for the same numbers.
+pub(crate) fn corpus(folder: &Path, name: &str, numbers: std::ops::Range<usize>) {
+    let line = |n: usize| {
+        let words = |count: usize, seed: usize| {
+            let word = |k: usize| WORDS[(n * 7 + k * k * seed + k * 3) % WORDS.len()];
+            (0..count).map(word).collect::<Vec<_>>().join(" ")
+        };
+        let (title, text) = (words(n % 3, 5), words(5 + n % 60, 11));
+        format!(r#"{{"id": "d{n}", "title": "{title}", "text": "{text}", "pagerank": {n}.5}}"#)
+            + "\n"
+    };
+    fs::write(folder.join(name), numbers.map(line).collect::<String>()).unwrap();
+}
+
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Outcome {
+    let outcome = becr(folder, arguments);
+    assert_eq!(
+        outcome.code,
+        Some(0),
+        "{arguments:?}: {}{}",
+        outcome.stdout,
+        outcome.stderr
+    );
+    outcome
+}
+
+pub(crate) fn index(folder: &Path, corpus: &str, out: &str, more: &[&str]) -> Outcome {
+    run(
+        folder,
+        &[&["index", corpus, "--out", out, "--model", "model"], more].concat(),
+    )
+}
+
+pub(crate) fn digest(folder: &Path, index: &str) -> String {
+    let stats = run(folder, &["stats", index, "--digest", "--json"]).stdout;
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    stats["store"]["digest"].as_str().unwrap().to_owned()
+}
+
+fn first_stage(folder: &Path, index: &str) -> String {
+    fs::write(
+        folder.join("queries.tsv"),
+        "1\triver bank\n2\tmoney of the loan\n3\tzebra\n",
+    )
+    .unwrap();
+    run(
+        folder,
+        &[
+            "search",
+            index,
+            "--queries",
+            "queries.tsv",
+            "--run-out",
+            "run",
+            "--first-stage",
+        ],
+    );
+    fs::read_to_string(folder.join("run")).unwrap()
+}
+
+fn groups(folder: &Path, corpus: &str) {
+    run(folder, &["groups", "count", corpus, "--out", "counts"]);
+    run(
+        folder,
+        &[
+            "groups",
+            "select",
+            "counts",
+            "--model",
+            "model",
+            "--out",
+            "groups.list",
+        ],
+    );
+}
+
+#[test]
+fn the_same_corpus_gives_the_same_index() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..40);
+    let outcome = index(folder.path(), "all.jsonl", "one", &[]);
+    assert!(
+        outcome.stdout.contains("40 documents"),
+        "{}",
+        outcome.stdout
+    );
+    index(folder.path(), "all.jsonl", "two", &["--no-text"]);
+    index(folder.path(), "all.jsonl", "three", &[]);
+    assert_eq!(digest(folder.path(), "one"), digest(folder.path(), "three"));
+    assert_ne!(
+        digest(folder.path(), "one"),
+        digest(folder.path(), "two"),
+        "texts count"
+    );
+    assert_eq!(
+        first_stage(folder.path(), "one"),
+        first_stage(folder.path(), "two")
+    );
+    assert!(
+        run(folder.path(), &["verify", "one"])
+            .stdout
+            .starts_with("sound: 40 documents")
+    );
+    let text = run(folder.path(), &["stats", "one"]).stdout;
+    assert!(
+        text.contains("forward index") && text.contains("token groups"),
+        "{text}"
+    );
+}
+
+#[test]
+fn parts_merge_to_the_whole() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..30);
+    groups(folder.path(), "all.jsonl");
+    index(
+        folder.path(),
+        "all.jsonl",
+        "whole",
+        &["--groups", "groups.list"],
+    );
+    for part in ["0/3", "1/3", "2/3"] {
+        let out = format!("part{}", &part[..1]);
+        index(
+            folder.path(),
+            "all.jsonl",
+            &out,
+            &["--groups", "groups.list", "--shard", part],
+        );
+    }
+    let merged = run(
+        folder.path(),
+        &["merge", "part2", "part0", "part1", "--out", "merged"],
+    );
+    assert!(
+        merged.stdout.contains("30 documents from 3 parts"),
+        "{}",
+        merged.stdout
+    );
+    assert_eq!(
+        digest(folder.path(), "merged"),
+        digest(folder.path(), "whole")
+    );
+    assert_eq!(
+        first_stage(folder.path(), "merged"),
+        first_stage(folder.path(), "whole")
+    );
+    run(folder.path(), &["verify", "merged"]);
+    // Parts with other groups do not fit.
+    corpus(folder.path(), "few.jsonl", 30..33);
+    index(folder.path(), "few.jsonl", "stranger", &[]);
+    let outcome = becr(
+        folder.path(),
+        &["merge", "part0", "stranger", "--out", "no"],
+    );
+    assert!(
+        outcome.code == Some(1) && outcome.stderr.contains("--groups"),
+        "{}",
+        outcome.stderr
+    );
+    let twice = becr(folder.path(), &["merge", "part0", "part0", "--out", "no"]);
+    assert!(
+        twice.code == Some(1) && !folder.path().join("no").exists(),
+        "{}",
+        twice.stderr
+    );
+}
+
+#[test]
+fn changes_end_where_a_fresh_build_does() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..30);
+    groups(folder.path(), "all.jsonl");
+    let with_groups = ["--groups", "groups.list"];
+    corpus(folder.path(), "first.jsonl", 0..20);
+    index(folder.path(), "first.jsonl", "live", &with_groups);
+    corpus(folder.path(), "more.jsonl", 20..30);
+    let added = run(folder.path(), &["add", "live", "more.jsonl"]).stdout;
+    assert_eq!(added, "10 added, 0 replaced, 0 deleted\n");
+    let deleted = run(folder.path(), &["delete", "live", "d0", "d21", "--json"]).stdout;
+    assert!(deleted.contains("\"deleted\": 2"), "{deleted}");
+    let updated = run(folder.path(), &["update", "live", "first.jsonl"]).stdout;
+    assert_eq!(updated, "1 added, 19 replaced, 0 deleted\n");
+    run(folder.path(), &["delete", "live", "d29"]);
+    fs::write(folder.path().join("last.jsonl"), {
+        let more = fs::read_to_string(folder.path().join("more.jsonl")).unwrap();
+        let kept: Vec<&str> = more
+            .lines()
+            .filter(|l| !l.contains("\"d21\"") && !l.contains("\"d29\""))
+            .collect();
+        fs::read_to_string(folder.path().join("first.jsonl")).unwrap() + &kept.join("\n")
+    })
+    .unwrap();
+    index(folder.path(), "last.jsonl", "fresh", &with_groups);
+    assert_eq!(
+        digest(folder.path(), "live"),
+        digest(folder.path(), "fresh")
+    );
+    assert_eq!(
+        first_stage(folder.path(), "live"),
+        first_stage(folder.path(), "fresh")
+    );
+    run(folder.path(), &["compact", "live"]);
+    assert_eq!(
+        digest(folder.path(), "live"),
+        digest(folder.path(), "fresh")
+    );
+    assert_eq!(
+        first_stage(folder.path(), "live"),
+        first_stage(folder.path(), "fresh")
+    );
+    run(folder.path(), &["verify", "live"]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..5);
+    index(folder.path(), "all.jsonl", "index", &[]);
+    let before = digest(folder.path(), "index");
+    let again = becr(folder.path(), &["add", "index", "all.jsonl"]);
+    assert!(
+        again.code == Some(1) && again.stderr.contains("becr update"),
+        "{}",
+        again.stderr
+    );
+    let unknown = becr(folder.path(), &["delete", "index", "nobody"]);
+    assert!(
+        unknown.code == Some(1) && unknown.stderr.contains("nobody"),
+        "{}",
+        unknown.stderr
+    );
+    // Another encoder.
+    let config = Config::new(15, 16, 2, 2, 24, 40);
+    let weights = Weights::random(&config, 99, 10.0);
+    weights
+        .write(&folder.path().join("model/model.safetensors"), Storage::F32)
+        .unwrap();
+    corpus(folder.path(), "more.jsonl", 5..6);
+    let other = becr(folder.path(), &["add", "index", "more.jsonl"]);
+    assert!(
+        other.code == Some(1) && other.stderr.contains("encoder"),
+        "{}",
+        other.stderr
+    );
+    assert_eq!(digest(folder.path(), "index"), before);
+    // A writer that is busy elsewhere.
+    let lock = fs::File::options()
+        .write(true)
+        .open(folder.path().join("index/writer.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let second = becr(folder.path(), &["delete", "index", "d1"]);
+    assert!(
+        second.code == Some(1) && second.stderr.contains("another process"),
+        "{}",
+        second.stderr
+    );
+    drop(lock);
+    assert_eq!(
+        becr(folder.path(), &["index", "all.jsonl", "--out", "no"]).code,
+        Some(2),
+        "no model"
+    );
+    let shard = [
+        "index",
+        "all.jsonl",
+        "--out",
+        "no",
+        "--model",
+        "model",
+        "--shard",
+        "4/4",
+    ];
+    assert_eq!(becr(folder.path(), &shard).code, Some(2));
+}
+
+#[test]
+fn damage_is_found_and_reported() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..30);
+    index(folder.path(), "all.jsonl", "index", &[]);
+    let file = folder.path().join("index/store/data.mdb");
+    let whole = fs::read(&file).unwrap();
+    // A bit of a record: every record holds its magic once.
+    let records: Vec<usize> = (0..whole.len() - 4)
+        .filter(|&at| &whole[at..at + 4] == b"BECR")
+        .collect();
+    assert!(records.len() >= 30);
+    let mut flipped = whole.clone();
+    flipped[records[7] + 60] ^= 1;
+    fs::write(&file, &flipped).unwrap();
+    let outcome = becr(folder.path(), &["verify", "index"]);
+    assert_eq!(outcome.code, Some(1));
+    assert!(outcome.stdout.contains("checksum"), "{}", outcome.stdout);
+    // Cut short, and full of noise: whatever happens to the reader, there is a report.
+    for damage in [whole[..whole.len() / 2].to_vec(), noise(&whole)] {
+        fs::write(&file, damage).unwrap();
+        let outcome = becr(folder.path(), &["verify", "index", "--json"]);
+        assert_eq!(
+            outcome.code,
+            Some(1),
+            "{}{}",
+            outcome.stdout,
+            outcome.stderr
+        );
+        let findings: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(findings["sound"], false, "{}", outcome.stdout);
+    }
+    fs::write(&file, whole).unwrap();
+    run(folder.path(), &["verify", "index"]);
+}
+
+/// All pages but the first two overwritten.
+fn noise(whole: &[u8]) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    for (n, byte) in bytes.iter_mut().enumerate().skip(8192) {
+        *byte = (n as u32).wrapping_mul(2_654_435_761).to_le_bytes()[3];
+    }
+    bytes
+}

@@ -1,0 +1,152 @@
+//! kill −9 at random moments: nothing that was committed is lost, and nothing is half there.
+//!
+//! `BECR_KILLS` sets the number of kills; the default suits a test run.
+
+use crate::full::{corpus, digest, folder, index, run};
+use becr_store::Store;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Small numbers that look random, from a fixed seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn kills() -> u64 {
+    std::env::var("BECR_KILLS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(20)
+}
+
+fn ids(dir: &Path) -> BTreeSet<String> {
+    let store = Store::open(dir).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    snapshot
+        .documents()
+        .unwrap()
+        .map(|row| row.unwrap().1.to_owned())
+        .collect()
+}
+
+/// Starts `becr` and kills it after `delay`; true if it had ended by itself.
+fn kill_after(folder: &Path, arguments: &[&str], delay: Duration) -> bool {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(delay);
+    let ended = child.try_wait().unwrap().is_some();
+    let _ = child.kill();
+    child.wait().unwrap();
+    ended
+}
+
+/// How long a command takes when it is left alone.
+fn time(folder: &Path, arguments: &[&str]) -> Duration {
+    let started = Instant::now();
+    run(folder, arguments);
+    started.elapsed()
+}
+
+#[test]
+fn changes_are_all_or_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "base.jsonl", 0..40);
+    corpus(folder, "more.jsonl", 40..60);
+    index(folder, "base.jsonl", "live", &[]);
+    let more: BTreeSet<String> = (40..60).map(|n| format!("d{n}")).collect();
+    let add = ["add", "live", "more.jsonl"];
+    let names: Vec<&str> = more.iter().map(String::as_str).collect();
+    let delete = [&["delete", "live"], &names[..]].concat();
+    let compact = ["compact", "live"];
+    let base = ids(&folder.join("live"));
+    let typical = [
+        time(folder, &add),
+        time(folder, &delete),
+        time(folder, &compact),
+    ];
+    let whole: BTreeSet<String> = base.union(&more).cloned().collect();
+    let mut dice = Dice(7);
+    let mut here = base.clone();
+    for round in 0..kills() {
+        // Add when the documents are absent, delete when they are there, compact now and then.
+        let (command, span): (&[&str], _) = match (dice.below(4), here == base) {
+            (0, _) => (&compact, typical[2]),
+            (_, true) => (&add, typical[0]),
+            (_, false) => (&delete, typical[1]),
+        };
+        let delay = span.mul_f64(dice.below(1000) as f64 / 1000.0);
+        let ended = kill_after(folder, command, delay);
+        let now = ids(&folder.join("live"));
+        let after = if command[0] == "compact" {
+            &here
+        } else if here == base {
+            &whole
+        } else {
+            &base
+        };
+        assert!(
+            now == here || now == *after,
+            "round {round}: {} ids after {command:?}",
+            now.len()
+        );
+        assert!(
+            !ended || now == *after,
+            "round {round}: an ended {command:?} left no trace"
+        );
+        run(folder, &["verify", "live"]);
+        here = now;
+    }
+}
+
+#[test]
+fn an_interrupted_build_resumes_to_the_same_index() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..150);
+    let build = ["index", "all.jsonl", "--out", "killed", "--model", "model"];
+    let whole = time(
+        folder,
+        &["index", "all.jsonl", "--out", "whole", "--model", "model"],
+    );
+    let mut dice = Dice(11);
+    for _ in 0..kills() / 4 {
+        let _ = std::fs::remove_dir_all(folder.join("killed"));
+        // Several interruptions of one build, then its end.
+        while dice.below(3) > 0 {
+            let ended = kill_after(
+                folder,
+                &build,
+                whole.mul_f64(dice.below(1000) as f64 / 1000.0),
+            );
+            assert_eq!(
+                ended || folder.join("killed").exists(),
+                folder.join("killed").exists()
+            );
+            if folder.join("killed").exists() {
+                break;
+            }
+        }
+        if !folder.join("killed").exists() {
+            run(folder, &build);
+        }
+        assert_eq!(digest(folder, "killed"), digest(folder, "whole"));
+        run(folder, &["verify", "killed"]);
+        assert!(!folder.join("killed.partial").exists());
+    }
+}

@@ -1,0 +1,300 @@
+//! Documents and token groups from text to footprints, on small random models.
+#![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
+
+use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
+use becr_model::{Config, Model, Settings, Storage, Weights};
+use becr_text::groups::TokenGroup;
+use tempfile::TempDir;
+
+const VOCABULARY: &str =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\nneural\nrank\n##ing\nmodel\n##s\na\nb\n,\n##x\n";
+
+/// A model of 13 words, 3 layers, 20 positions, on disk.
+fn model() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = Config::new(13, 16, 3, 2, 24, 20);
+    config.becr = Some(Settings {
+        bits: Some(64),
+        ..Settings::default()
+    });
+    config.write(&directory.path().join("config.json")).unwrap();
+    std::fs::write(directory.path().join("vocab.txt"), VOCABULARY).unwrap();
+    let weights = Weights::random(&config, 11, 10.0);
+    weights
+        .write(&directory.path().join("model.safetensors"), Storage::F32)
+        .unwrap();
+    directory
+}
+
+fn encoder() -> Encoder {
+    Encoder::open(model().path()).unwrap()
+}
+
+/// What the backend itself says about one sequence of ids.
+fn footprint(encoder: &Encoder, ids: &[u32], span: std::ops::Range<usize>) -> Vec<u32> {
+    let batch = Batch::from_iter([ids.iter().copied()]);
+    let wanted = Wanted {
+        footprints: vec![span],
+        vectors: vec![],
+    };
+    encoder
+        .backend()
+        .encode(&batch, &wanted)
+        .unwrap()
+        .footprints
+}
+
+#[test]
+fn a_short_document_is_one_segment() {
+    let encoder = encoder();
+    let document = encoder.document("Ranking", "neural, models").unwrap();
+    assert_eq!(document.pieces.ids, [5, 6, 4, 11, 7, 8]);
+    assert_eq!(document.title_pieces, 2);
+    assert_eq!(
+        document.pieces.words,
+        [Some(0), Some(0), Some(0), None, Some(1), Some(1)]
+    );
+    let ids = [2, 5, 6, 4, 11, 7, 8, 3];
+    for piece in 0..6 {
+        let expected = footprint(&encoder, &ids, piece + 1..piece + 2);
+        let found: Vec<u32> = (0..4)
+            .flat_map(|layer| document.footprint(layer, piece, 2))
+            .copied()
+            .collect();
+        assert_eq!(found, expected, "piece {piece}");
+    }
+    let states = encoder
+        .backend()
+        .hidden_states(&Batch::from_iter([ids]))
+        .unwrap();
+    assert_eq!(document.cls, states.vector(3, 0));
+    let mean: Vec<f32> = (0..16)
+        .map(|c| (1..7).map(|t| states.vector(3, t)[c]).sum::<f32>() / 6.0)
+        .collect();
+    assert!(
+        document
+            .mean
+            .iter()
+            .zip(&mean)
+            .all(|(a, b)| (a - b).abs() < 1e-5)
+    );
+}
+
+#[test]
+fn a_long_document_is_cut_evenly_and_its_cls_averaged() {
+    let encoder = encoder();
+    // 40 pieces, at most 18 in a segment: 13 + 13 + 14.
+    let document = encoder.document("", &"neural model ".repeat(20)).unwrap();
+    assert_eq!(document.pieces.len(), 40);
+    let mut cls = vec![0.0; 16];
+    for (start, end) in [(0, 13), (13, 26), (26, 40)] {
+        let ids: Vec<u32> = [&[2], &document.pieces.ids[start..end], &[3]].concat();
+        let states = encoder
+            .backend()
+            .hidden_states(&Batch::from_iter([ids.iter().copied()]))
+            .unwrap();
+        cls.iter_mut()
+            .zip(states.vector(3, 0))
+            .for_each(|(sum, x)| *sum += x / 3.0);
+        for piece in start..end {
+            let expected = footprint(&encoder, &ids, piece - start + 1..piece - start + 2);
+            let found: Vec<u32> = (0..4)
+                .flat_map(|layer| document.footprint(layer, piece, 2))
+                .copied()
+                .collect();
+            assert_eq!(found, expected, "piece {piece}");
+        }
+    }
+    assert!(
+        document
+            .cls
+            .iter()
+            .zip(&cls)
+            .all(|(a, b)| (a - b).abs() < 1e-5)
+    );
+}
+
+#[test]
+fn empty_and_odd_texts_are_documents_too() {
+    let encoder = encoder();
+    for text in ["", " \t\n", "\u{0}\u{1}\u{7f}\u{fffd}\u{200b}"] {
+        let document = encoder.document("", text).unwrap();
+        assert!(document.pieces.is_empty() && document.footprints.is_empty());
+        assert!(
+            document.cls.iter().any(|&x| x != 0.0),
+            "[CLS] is there even so"
+        );
+        assert!(document.mean.iter().all(|&x| x == 0.0));
+    }
+    let with_controls = encoder
+        .document("", "neu\u{0}ral\u{7} ran\u{200b}king")
+        .unwrap();
+    assert_eq!(
+        with_controls.pieces.ids,
+        [4, 5, 6],
+        "control characters vanish"
+    );
+}
+
+#[test]
+fn streams_come_out_in_order_whatever_the_batch() {
+    let source: Vec<Document> = (0..50)
+        .map(|i| Document {
+            title: if i % 3 == 0 {
+                "a b".into()
+            } else {
+                String::new()
+            },
+            text: "neural ranking models, ".repeat(i * 7 % 23),
+        })
+        .collect();
+    let encode = |batch_tokens| -> Vec<EncodedDocument> {
+        let encoder = encoder().with_batch_tokens(batch_tokens);
+        let mut all = Vec::new();
+        let emit = |document| {
+            all.push(document);
+            Ok::<_, EncodeError>(())
+        };
+        encoder.documents(source.clone(), emit).unwrap();
+        all
+    };
+    let expected: Vec<_> = source
+        .iter()
+        .map(|d| encoder().document(&d.title, &d.text).unwrap())
+        .collect();
+    for batch_tokens in [1, 30, 4096] {
+        assert!(
+            encode(batch_tokens) == expected,
+            "batches of {batch_tokens} tokens give other documents"
+        );
+    }
+}
+
+#[test]
+fn a_stream_ends_at_the_first_error_of_its_reader() {
+    let encoder = encoder().with_batch_tokens(1);
+    let source = (0..1000).map(|_| Document {
+        title: String::new(),
+        text: "neural".into(),
+    });
+    let mut seen = 0;
+    let result = encoder.documents(source, |_| {
+        seen += 1;
+        if seen == 3 {
+            Err(EncodeError::RawVectors)
+        } else {
+            Ok(())
+        }
+    });
+    assert!(result.is_err() && seen == 3);
+}
+
+#[test]
+fn a_text_of_ten_million_characters_is_a_document() {
+    let encoder = encoder();
+    let text = "neural ranking models, a b ".repeat(10_000_000 / 27);
+    let document = encoder.document("", &text).unwrap();
+    assert_eq!(document.pieces.len(), 10_000_000 / 27 * 8);
+    assert_eq!(document.footprints.len(), document.pieces.len() * 4 * 2);
+    let unbroken = encoder.document("", &"a".repeat(1_000_000)).unwrap();
+    assert!(!unbroken.pieces.is_empty());
+}
+
+#[test]
+fn words_of_groups_are_the_mean_of_their_pieces() {
+    let encoder = encoder();
+    let group = |word: &str| TokenGroup::Unigram(word.into());
+    let pair = |a: &str, b: &str| TokenGroup::Pair(a.into(), b.into());
+    let groups = [
+        group("neural"),
+        group("ranking"),
+        pair("ranking", "models"),
+        group("##x"),
+        group("[UNK]"),
+        pair("a", "a"),
+    ];
+    let encoded = encoder.groups(&groups).unwrap();
+    let expected: [(&[u32], &[std::ops::Range<usize>]); 6] = [
+        (&[2, 4, 3], &[1..2]),
+        (&[2, 5, 6, 3], &[1..3]),
+        (&[2, 5, 6, 7, 8, 3], &[1..3, 3..5]),
+        (&[2, 12, 3], &[1..2]),
+        (&[2, 1, 3], &[1..2]),
+        (&[2, 9, 9, 3], &[1..2, 2..3]),
+    ];
+    for ((encoded, (ids, spans)), group) in encoded.iter().zip(expected).zip(&groups) {
+        assert_eq!(encoded.vectors, spans.len(), "{group}");
+        for (vector, span) in spans.iter().enumerate() {
+            let found: Vec<u32> = (0..4)
+                .flat_map(|layer| encoded.footprint(layer, vector, 2))
+                .copied()
+                .collect();
+            assert_eq!(
+                found,
+                footprint(&encoder, ids, span.clone()),
+                "{group}, vector {vector}"
+            );
+        }
+    }
+    let small = self::encoder()
+        .with_batch_tokens(5)
+        .groups(&groups)
+        .unwrap();
+    assert_eq!(small, encoded, "batches do not show");
+}
+
+#[test]
+fn groups_that_are_no_words_are_refused() {
+    let encoder = encoder();
+    for text in ["", " ", "\u{0}"] {
+        let result = encoder.groups(&[TokenGroup::Pair("a".into(), text.into())]);
+        assert!(
+            matches!(result, Err(EncodeError::NotAWord { .. })),
+            "{text:?}"
+        );
+    }
+    assert!(encoder.groups(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn int8_weights_keep_the_direction_of_vectors() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = Config::new(13, 64, 4, 4, 128, 64);
+    config.write(&directory.path().join("config.json")).unwrap();
+    std::fs::write(directory.path().join("vocab.txt"), VOCABULARY).unwrap();
+    let path = directory.path().join("model.safetensors");
+    Weights::random(&config, 11, 3.0)
+        .write(&path, Storage::F32)
+        .unwrap();
+    let model = Model::read(directory.path()).unwrap();
+    let exact = Encoder::open(directory.path()).unwrap();
+    model
+        .write(directory.path().join("int8"), Storage::I8)
+        .unwrap();
+    let rounded = Encoder::open(directory.path().join("int8")).unwrap();
+    let batch = Batch::from_iter((0..8u32).map(|i| (0..50).map(move |j| (i * 5 + j * j) % 13)));
+    let states = [exact, rounded].map(|encoder| encoder.backend().hidden_states(&batch).unwrap());
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+    let cosine = |token| {
+        let [a, b] = [0, 1].map(|i: usize| states[i].vector(4, token));
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    };
+    let mean = (0..batch.tokens()).map(cosine).sum::<f64>() / batch.tokens() as f64;
+    assert!(mean > 0.999, "mean cosine {mean}");
+}
+
+#[test]
+fn models_without_bits_have_no_footprints() {
+    let directory = model();
+    let mut config = Config::read(&directory.path().join("config.json")).unwrap();
+    config.becr = Some(Settings {
+        bits: None,
+        ..Settings::default()
+    });
+    config.write(&directory.path().join("config.json")).unwrap();
+    let encoder = Encoder::open(directory.path()).unwrap();
+    assert!(matches!(
+        encoder.document("", "neural"),
+        Err(EncodeError::RawVectors)
+    ));
+}

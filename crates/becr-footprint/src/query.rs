@@ -1,0 +1,323 @@
+//! A query as its token groups: what they look like at each layer, and how they compose the query's terms.
+
+use crate::{Error, lsh};
+
+/// A token group's share in a query term.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GroupWeight {
+    /// Index of the token group.
+    pub group: usize,
+    /// Its weight. The weights of a term add up to at most 1 in absolute value.
+    pub weight: f32,
+}
+
+/// A decomposed query: the composed similarity of term `i` to a document token is
+/// `Σ weight · cos(token group, document token)` over the term's groups.
+#[derive(Debug, Clone)]
+pub struct CompositeQuery {
+    layers: usize,
+    groups: usize,
+    terms: Vec<Vec<GroupWeight>>,
+    vectors: GroupVectors,
+}
+
+/// How the token groups are represented.
+#[derive(Debug, Clone)]
+pub(crate) enum GroupVectors {
+    Footprints(GroupFootprints),
+    Raw(RawGroups),
+}
+
+/// Unit vectors, `[layer][group][dim]`.
+#[derive(Debug, Clone)]
+pub(crate) struct RawGroups {
+    pub(crate) dim: usize,
+    pub(crate) unit: Vec<f32>,
+}
+
+impl CompositeQuery {
+    /// A query whose groups are footprints, `[layer][group][bits / 32]`.
+    pub fn from_footprints(
+        bits: usize,
+        layers: usize,
+        footprints: &[u32],
+        terms: Vec<Vec<GroupWeight>>,
+    ) -> Result<Self, Error> {
+        lsh::check_bits(bits)?;
+        let groups = count_groups(
+            layers,
+            bits / 32,
+            footprints.len(),
+            "query footprints, in words",
+        )?;
+        check_terms(groups, &terms)?;
+        let prepared = GroupFootprints::new(bits, groups, footprints, &terms);
+        Ok(Self {
+            layers,
+            groups,
+            terms,
+            vectors: GroupVectors::Footprints(prepared),
+        })
+    }
+
+    /// A query whose groups are vectors, `[layer][group][dim]`, for evaluation without LSH.
+    pub fn from_vectors(
+        dim: usize,
+        layers: usize,
+        vectors: &[f32],
+        terms: Vec<Vec<GroupWeight>>,
+    ) -> Result<Self, Error> {
+        if dim == 0 {
+            return Err(Error::NoDimensions);
+        }
+        let groups = count_groups(layers, dim, vectors.len(), "query vectors, in numbers")?;
+        check_terms(groups, &terms)?;
+        let unit = vectors.chunks_exact(dim).flat_map(unit_vector).collect();
+        Ok(Self {
+            layers,
+            groups,
+            terms,
+            vectors: GroupVectors::Raw(RawGroups { dim, unit }),
+        })
+    }
+
+    /// The number of layers.
+    #[must_use]
+    pub fn layers(&self) -> usize {
+        self.layers
+    }
+
+    /// The number of token groups.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The terms, each with its groups.
+    #[must_use]
+    pub fn terms(&self) -> &[Vec<GroupWeight>] {
+        &self.terms
+    }
+
+    pub(crate) fn vectors(&self) -> &GroupVectors {
+        &self.vectors
+    }
+}
+
+fn count_groups(
+    layers: usize,
+    numbers_per_vector: usize,
+    found: usize,
+    what: &'static str,
+) -> Result<usize, Error> {
+    let per_group = layers * numbers_per_vector;
+    if per_group == 0 {
+        return Err(Error::NoLayers);
+    }
+    let groups = found / per_group;
+    Error::check_length(what, groups * per_group, found)?;
+    Ok(groups)
+}
+
+fn check_terms(groups: usize, terms: &[Vec<GroupWeight>]) -> Result<(), Error> {
+    for (term, uses) in terms.iter().enumerate() {
+        if uses.is_empty() {
+            return Err(Error::TermWithoutGroups { term });
+        }
+        if let Some(unknown) = uses.iter().find(|u| u.group >= groups) {
+            return Err(Error::UnknownGroup {
+                term,
+                group: unknown.group,
+                groups,
+            });
+        }
+        let sum: f32 = uses.iter().map(|u| u.weight.abs()).sum();
+        // Written so that a weight that is not a number is refused too.
+        if !(sum <= 1.001) {
+            return Err(Error::Weights { term, sum });
+        }
+    }
+    Ok(())
+}
+
+/// `vector` scaled to length 1; the zero vector stays what it is, so that its cosines are 0.
+pub(crate) fn unit_vector(vector: &[f32]) -> impl Iterator<Item = f32> {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+    vector.iter().map(move |x| x * scale)
+}
+
+/// Footprints prepared for counting rows of tiles.
+///
+/// The Hamming distance of a document token `d` to a group `q` is `|d| + |q| − 2·|d ∧ q|`, and `|d ∧ q|` is the
+/// sum of the rows whose bit is set in `q`. When more than half of the bits are set, the complement `¬q` is summed
+/// instead: `cos(π·h(d,q)/b) = −cos(π·h(d,¬q)/b)`, so only the weight changes its sign.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupFootprints {
+    pub(crate) bits: usize,
+    groups: usize,
+    /// `[layer][group]`.
+    rows: Vec<RowList>,
+    /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
+    others: Vec<RowList>,
+    /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
+    tables: Vec<CosineTable>,
+    /// True if every count and distance fits a byte (256 itself is taken as 255).
+    pub(crate) narrow: bool,
+}
+
+/// The rows to sum for a group.
+#[derive(Debug, Clone)]
+pub(crate) struct RowList {
+    /// 64 × the row's index, which is its offset in bytes in the widest tile.
+    pub(crate) offsets: Vec<u16>,
+    /// True if these are the clear bits of the group.
+    pub(crate) complement: bool,
+}
+
+/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, for either sign.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct CosineTable {
+    /// `[complement][high, low][h]`.
+    pub(crate) bytes: [[[u8; 256]; 2]; 2],
+    pub(crate) weight: f32,
+}
+
+impl GroupFootprints {
+    fn new(bits: usize, groups: usize, footprints: &[u32], terms: &[Vec<GroupWeight>]) -> Self {
+        let words = bits / 32;
+        let rows: Vec<_> = footprints.chunks_exact(words).map(RowList::new).collect();
+        let first = terms.first().map_or(0, |uses| uses[0].group);
+        let others = if groups == 0 {
+            Vec::new()
+        } else {
+            rows.chunks_exact(groups)
+                .map(|layer| layer[first].others(bits))
+                .collect()
+        };
+        let tables = terms
+            .iter()
+            .flatten()
+            .map(|used| CosineTable::new(bits, used.weight))
+            .collect();
+        // An empty list could meet a token with all 256 bits set, whose count does not fit a byte.
+        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.offsets.is_empty());
+        Self {
+            bits,
+            groups,
+            rows,
+            others,
+            tables,
+            narrow,
+        }
+    }
+
+    pub(crate) fn rows(&self, layer: usize, group: usize) -> &RowList {
+        &self.rows[layer * self.groups + group]
+    }
+
+    pub(crate) fn others(&self, layer: usize) -> &RowList {
+        &self.others[layer]
+    }
+
+    pub(crate) fn tables(&self) -> &[CosineTable] {
+        &self.tables
+    }
+}
+
+impl RowList {
+    fn new(footprint: &[u32]) -> Self {
+        let ones: u32 = footprint.iter().map(|w| w.count_ones()).sum();
+        let complement = ones as usize > 16 * footprint.len();
+        let bits = 0..32 * footprint.len();
+        let set = |i: &usize| (footprint[i / 32] >> (i % 32)) & 1 == 1;
+        let offsets = bits
+            .filter(|i| set(i) != complement)
+            .map(|i| 64 * i as u16)
+            .collect();
+        Self {
+            offsets,
+            complement,
+        }
+    }
+
+    fn others(&self, bits: usize) -> Self {
+        let mut taken = self.offsets.iter().copied().peekable();
+        let all = (0..bits).map(|i| 64 * i as u16);
+        let offsets = all
+            .filter(|&offset| taken.next_if_eq(&offset).is_none())
+            .collect();
+        Self {
+            offsets,
+            complement: !self.complement,
+        }
+    }
+}
+
+impl CosineTable {
+    fn new(bits: usize, weight: f32) -> Self {
+        let mut bytes = [[[0; 256]; 2]; 2];
+        for (signed, sign) in bytes.iter_mut().zip([1.0, -1.0]) {
+            for h in 0..256.min(bits + 1) {
+                let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
+                let scaled = sign * f64::from(weight) * cosine * 32768.0;
+                let value = scaled.round().clamp(-32767.0, 32767.0) as i16;
+                let [low, high] = value.to_le_bytes();
+                signed[0][h] = high;
+                signed[1][h] = low;
+            }
+        }
+        Self { bytes, weight }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(pairs: &[(usize, f32)]) -> Vec<GroupWeight> {
+        pairs
+            .iter()
+            .map(|&(group, weight)| GroupWeight { group, weight })
+            .collect()
+    }
+
+    #[test]
+    fn impossible_queries_are_refused() {
+        let query = |terms| CompositeQuery::from_footprints(32, 1, &[5, 6], terms);
+        assert_eq!(
+            query(vec![vec![]]).unwrap_err(),
+            Error::TermWithoutGroups { term: 0 }
+        );
+        let error = query(vec![uses(&[(2, 1.0)])]).unwrap_err();
+        assert_eq!(
+            error,
+            Error::UnknownGroup {
+                term: 0,
+                group: 2,
+                groups: 2
+            }
+        );
+        assert!(matches!(
+            query(vec![uses(&[(0, 0.7), (1, -0.7)])]).unwrap_err(),
+            Error::Weights { term: 0, .. }
+        ));
+        assert!(query(vec![uses(&[(0, f32::NAN)])]).is_err());
+        assert!(CompositeQuery::from_footprints(64, 2, &[0; 5], vec![]).is_err());
+        assert!(CompositeQuery::from_footprints(64, 0, &[], vec![]).is_err());
+        assert!(CompositeQuery::from_vectors(0, 1, &[], vec![]).is_err());
+        assert!(query(vec![uses(&[(0, 0.5), (1, 0.5)])]).is_ok());
+    }
+
+    #[test]
+    fn the_shorter_side_is_summed() {
+        let list = RowList::new(&[0b1011]);
+        assert_eq!(list.offsets, [0, 64, 192]);
+        assert!(!list.complement);
+        let list = RowList::new(&[!0b1011]);
+        assert_eq!(list.offsets, [0, 64, 192]);
+        assert!(list.complement);
+        assert_eq!(list.others(32).offsets.len(), 29);
+    }
+}

@@ -1,0 +1,235 @@
+//! The implementations, in order of preference, and the choice between them.
+//!
+//! All of them do the same: per layer and tile, sum rows with full adders ([`adder`]), turn the digits into a number
+//! per token, look up or compute the cosine, compose the terms ([`tile_cosines`]), pool ([`crate::pool`]).
+
+#![allow(unsafe_code)]
+
+mod adder;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512vpopcnt;
+mod cosine;
+mod document;
+mod portable;
+mod stream;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::{Error, Kernels, TiledDocument, Workspace, query::GroupFootprints, query::GroupWeight};
+use std::sync::OnceLock;
+
+pub use stream::stream_read;
+
+/// The environment variable that overrides the choice.
+pub const IMPLEMENTATION_VARIABLE: &str = "BECR_SIMD";
+
+/// A way to compute, for a kind of CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Implementation {
+    /// The AVX-512 of Ice Lake, Zen 4 and later, the CPUs with VPOPCNTDQ: byte permutes (VBMI) look cosines up and
+    /// GFNI turns digits into bytes.
+    Avx512Vpopcnt,
+    /// The AVX-512 of Skylake-X: F, BW, DQ, VL.
+    Avx512,
+    /// AVX2 and FMA.
+    Avx2,
+    /// Plain Rust that the compiler vectorises for any CPU.
+    Portable,
+}
+
+impl Implementation {
+    /// All, best first.
+    pub const ALL: [Self; 4] = [
+        Self::Avx512Vpopcnt,
+        Self::Avx512,
+        Self::Avx2,
+        Self::Portable,
+    ];
+
+    /// The name, as [`IMPLEMENTATION_VARIABLE`] takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Avx512Vpopcnt => "avx512vpopcnt",
+            Self::Avx512 => "avx512",
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// True if this CPU can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vpopcnt => {
+                Self::Avx512.is_available()
+                    && is_x86_feature_detected!("avx512vpopcntdq")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("gfni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi2")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512Vpopcnt | Self::Avx512 | Self::Avx2 => false,
+            Self::Portable => true,
+        }
+    }
+
+    /// Those that this CPU can run, best first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|i| i.is_available())
+    }
+
+    /// The best one, or the one that [`IMPLEMENTATION_VARIABLE`] names. Asked once, then remembered.
+    pub fn chosen() -> Result<Self, Error> {
+        static CHOICE: OnceLock<Result<Implementation, Error>> = OnceLock::new();
+        CHOICE
+            .get_or_init(|| match std::env::var(IMPLEMENTATION_VARIABLE) {
+                Ok(name) if !name.is_empty() => Self::named(&name),
+                _ => Ok(Self::available().next().unwrap_or(Self::Portable)),
+            })
+            .clone()
+    }
+
+    /// The implementation of that name, if this CPU can run it.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|i| i.name() == name)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                Error::UnknownImplementation {
+                    found: name.to_owned(),
+                    known,
+                }
+            })?;
+        found.check_available()?;
+        Ok(found)
+    }
+
+    /// An error if this CPU cannot run it.
+    pub(crate) fn check_available(self) -> Result<(), Error> {
+        if self.is_available() {
+            return Ok(());
+        }
+        let available = Self::available()
+            .map(Self::name)
+            .collect::<Vec<_>>()
+            .join(", ");
+        Err(Error::UnavailableImplementation {
+            found: self.name(),
+            available,
+        })
+    }
+}
+
+/// What the engine is asked about one document.
+#[derive(Clone, Copy)]
+pub(crate) struct Job<'a> {
+    pub(crate) groups: &'a GroupFootprints,
+    pub(crate) terms: &'a [Vec<GroupWeight>],
+    pub(crate) document: TiledDocument<'a>,
+    /// The record that will be read after this one: its beginning is fetched ahead.
+    pub(crate) next: &'a [u8],
+}
+
+/// What to do with the similarities of a tile's tokens to a term: `(layer, term, first token, similarities)`.
+pub(crate) trait Sink {
+    fn take(&mut self, layer: usize, term: usize, first: usize, similarities: &[i16]);
+}
+
+/// An [`Implementation`] that this CPU is known to run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checked(Implementation);
+
+impl Checked {
+    pub(crate) fn new(implementation: Implementation) -> Result<Self, Error> {
+        implementation.check_available()?;
+        Ok(Self(implementation))
+    }
+
+    pub(crate) fn implementation(self) -> Implementation {
+        self.0
+    }
+
+    /// Writes the kernel sums, `[layer][term][kernel]`, guarded and logarithmic, into `out`.
+    pub(crate) fn log_sums(
+        self,
+        job: Job,
+        kernels: &Kernels,
+        work: &mut Workspace,
+        out: &mut [f32],
+    ) {
+        // SAFETY: `new` found the CPU able to run the implementation.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx512Vpopcnt => avx512vpopcnt::log_sums(job, kernels, work, out),
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx512 => avx512::log_sums(job, kernels, work, out),
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx2 => avx2::log_sums(job, kernels, work, out),
+                _ => document::log_sums::<portable::Portable>(job, kernels, work, out),
+            }
+        }
+    }
+
+    /// Writes the similarities, `[layer][term][token]`, into `out`.
+    pub(crate) fn similarities(self, job: Job, work: &mut Workspace, out: &mut [f32]) {
+        // SAFETY: `new` found the CPU able to run the implementation.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx512Vpopcnt => avx512vpopcnt::similarities(job, work, out),
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx512 => avx512::similarities(job, work, out),
+                #[cfg(target_arch = "x86_64")]
+                Implementation::Avx2 => avx2::similarities(job, work, out),
+                _ => document::similarities::<portable::Portable>(job, work, out),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_understood_and_others_refused_with_the_list() {
+        assert_eq!(
+            Implementation::named("portable"),
+            Ok(Implementation::Portable)
+        );
+        let error = Implementation::named("sse9").unwrap_err().to_string();
+        assert!(
+            error.contains("BECR_SIMD=sse9") && error.contains("avx512vpopcnt"),
+            "{error}"
+        );
+        for implementation in Implementation::ALL {
+            let named = Implementation::named(implementation.name());
+            if implementation.is_available() {
+                assert_eq!(named, Ok(implementation));
+            } else {
+                assert!(named.unwrap_err().to_string().contains("portable"));
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Plain Rust for any CPU: planes of 128 bits, which the compiler keeps in vector registers.
+
+use super::adder::{DIGITS, Plane, sum_rows};
+use super::cosine::{self, Counter};
+use super::document::{Backend, TilePlace};
+use super::{Job, Sink};
+use crate::{query::RowList, tile::Tile, workspace::Counts, workspace::Scratch};
+
+pub(super) struct Portable;
+
+impl Backend for Portable {
+    const FMA: bool = false;
+
+    #[inline(always)]
+    unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
+        // SAFETY: nothing here needs a special CPU.
+        unsafe { cosine::tile::<Self>(job, place, scratch, sink) }
+    }
+}
+
+impl Counter for Portable {
+    const FMA: bool = false;
+
+    #[inline(always)]
+    unsafe fn count(tile: Tile, list: &RowList, wide: bool, counts: &mut Counts) {
+        if tile.width >= 128 {
+            // A column is 128 tokens of a row; consecutive octets of tokens lie in consecutive columns.
+            let (columns, row_bytes) = (tile.width / 128, tile.width / 8);
+            for column in 0..columns {
+                // SAFETY: nothing here needs a special CPU.
+                let digits: [Bits; DIGITS] = unsafe {
+                    sum_rows(&list.offsets, |offset| {
+                        let start = usize::from(offset) / 64 * row_bytes + 16 * column;
+                        Bits::from_bytes(&tile.rows[start..start + 16])
+                    })
+                };
+                write_counts(&digits, 16, wide, counts, |octet| octet * columns + column);
+            }
+        } else {
+            let row_bytes = tile.width / 8;
+            // SAFETY: nothing here needs a special CPU.
+            let digits: [Bits; DIGITS] = unsafe {
+                sum_rows(&list.offsets, |offset| {
+                    let start = usize::from(offset) / 64 * row_bytes;
+                    Bits::from_bytes(&tile.rows[start..start + row_bytes])
+                })
+            };
+            write_counts(&digits, row_bytes, wide, counts, |octet| octet);
+        }
+    }
+
+    #[inline(always)]
+    fn fetch(_address: usize) {}
+}
+
+/// Bytes of eight bits each: `SPREAD[x]` holds bit `i` of `x` in byte `i`.
+static SPREAD: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut x = 0;
+    while x < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            table[x] |= ((x as u64 >> bit) & 1) << (8 * bit);
+            bit += 1;
+        }
+        x += 1;
+    }
+    table
+};
+
+/// Turns digits into a number per token, eight tokens at a time.
+#[inline(always)]
+fn write_counts(
+    digits: &[Bits; DIGITS],
+    octets: usize,
+    wide: bool,
+    counts: &mut Counts,
+    place: impl Fn(usize) -> usize,
+) {
+    let bytes: [[u8; 16]; DIGITS] = std::array::from_fn(|i| digits[i].to_bytes());
+    for octet in 0..octets {
+        let number = |digits: std::ops::Range<usize>| {
+            digits.clone().fold(0, |sum, digit| {
+                sum | SPREAD[usize::from(bytes[digit][octet])] << (digit - digits.start)
+            })
+        };
+        let at = 8 * place(octet);
+        counts.low[at..at + 8].copy_from_slice(&number(0..8).to_le_bytes());
+        if wide {
+            counts.high[at..at + 8].copy_from_slice(&number(8..DIGITS).to_le_bytes());
+        }
+    }
+}
+
+/// 128 bits.
+#[derive(Clone, Copy)]
+struct Bits([u64; 2]);
+
+impl Bits {
+    /// From 2, 4, 8 or 16 little-endian bytes.
+    #[inline(always)]
+    fn from_bytes(bytes: &[u8]) -> Self {
+        match *bytes {
+            [a, b] => Self([u64::from(u16::from_le_bytes([a, b])), 0]),
+            [a, b, c, d] => Self([u64::from(u32::from_le_bytes([a, b, c, d])), 0]),
+            _ => {
+                let word = |i: usize| {
+                    let word = bytes.get(8 * i..8 * i + 8).and_then(|w| w.try_into().ok());
+                    word.map_or(0, u64::from_le_bytes)
+                };
+                Self([word(0), word(1)])
+            }
+        }
+    }
+
+    fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.0[0].to_le_bytes());
+        bytes[8..].copy_from_slice(&self.0[1].to_le_bytes());
+        bytes
+    }
+
+    #[inline(always)]
+    fn map2(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Self([f(self.0[0], other.0[0]), f(self.0[1], other.0[1])])
+    }
+}
+
+impl Plane for Bits {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self([0; 2])
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        self.map2(other, |a, b| a ^ b)
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        self.map2(other, |a, b| a & b)
+    }
+    #[inline(always)]
+    unsafe fn parity(self, b: Self, c: Self) -> Self {
+        self.map2(b, |a, b| a ^ b).map2(c, |ab, c| ab ^ c)
+    }
+    #[inline(always)]
+    unsafe fn majority(self, b: Self, c: Self) -> Self {
+        let differ = self.map2(b, |a, b| a ^ b);
+        let both = self.map2(b, |a, b| a & b);
+        differ.map2(c, |d, c| d & c).map2(both, |x, y| x | y)
+    }
+}

@@ -1,0 +1,129 @@
+//! The reference work W(n): scores differ from the f64 reference by less than a thousandth of their spread, and
+//! documents that the reference separates by more than that keep their order.
+
+use crate::reference::{Case, Random};
+use becr_footprint::{
+    Document, DocumentLayout, Engine, GroupWeight, Head, Implementation, Kernels, Scoring,
+    TiledDocument, Workspace,
+};
+
+const LAYERS: usize = 5;
+const BITS: usize = 256;
+const TOKENS: usize = 857;
+
+/// The groups of a query of `n` words within a window of three, as the paper weighs them.
+fn terms(n: usize) -> (usize, Vec<Vec<GroupWeight>>) {
+    let mut terms: Vec<Vec<(usize, f32)>> = (0..n).map(|i| vec![(i, 0.25)]).collect();
+    let mut groups = n;
+    for first in 0..n {
+        for second in first + 1..n.min(first + 4) {
+            for word in [first, second] {
+                terms[word].push((groups, 1.0 / (second - first) as f32));
+                groups += 1;
+            }
+        }
+    }
+    let normalise = |uses: Vec<(usize, f32)>| {
+        let sum: f32 = uses.iter().map(|u| u.1).sum();
+        uses.into_iter()
+            .map(|(group, w)| GroupWeight {
+                group,
+                weight: w / sum,
+            })
+            .collect()
+    };
+    (groups, terms.into_iter().map(normalise).collect())
+}
+
+fn check(implementation: Implementation, n: usize, alpha: impl Fn(usize) -> f32) {
+    let mut random = Random(n as u64);
+    let (groups, terms) = terms(n);
+    assert_eq!(groups, [0, 1, 4, 9, 16, 23][n]);
+    let kernels = Kernels::paper();
+    let head = Head::new(11, (0..LAYERS * 11).map(&alpha).collect()).expect("valid");
+    let words = BITS / 32;
+    let query: Vec<u32> = (0..LAYERS * groups * words)
+        .map(|_| random.next() as u32)
+        .collect();
+    let cases: Vec<Case> = (0..150)
+        .map(|_| Case {
+            bits: BITS,
+            layers: LAYERS,
+            groups,
+            tokens: TOKENS,
+            terms: terms.clone(),
+            query: query.clone(),
+            document: (0..LAYERS * TOKENS * words)
+                .map(|_| random.next() as u32)
+                .collect(),
+        })
+        .collect();
+    let exact: Vec<f64> = cases
+        .iter()
+        .map(|case| {
+            let sums = case.log_sums(&kernels);
+            let weight = |i: usize| f64::from(alpha(i / (11 * n) * 11 + i % 11));
+            sums.iter().enumerate().map(|(i, s)| weight(i) * s).sum()
+        })
+        .collect();
+    let layout = DocumentLayout::new(LAYERS, TOKENS, BITS).expect("valid");
+    let tiles: Vec<Vec<u8>> = cases.iter().map(Case::tiles).collect();
+    let documents: Vec<Document> = tiles
+        .iter()
+        .map(|t| Document::Footprints(TiledDocument::new(layout, t).expect("right length")))
+        .collect();
+    let query = cases[0].composite_query();
+    let ask = Scoring {
+        query: &query,
+        kernels: &kernels,
+        head: &head,
+        term_weights: &vec![1.0; n],
+    };
+    let engine = Engine::with(implementation).expect("available");
+    let mut scores = vec![0.0; documents.len()];
+    engine
+        .score(&ask, &documents, &mut Workspace::new(), &mut scores)
+        .expect("comparable");
+
+    let mean = exact.iter().sum::<f64>() / exact.len() as f64;
+    let spread =
+        (exact.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / exact.len() as f64).sqrt();
+    let worst = scores
+        .iter()
+        .zip(&exact)
+        .map(|(s, e)| (f64::from(*s) - e).abs())
+        .fold(0.0, f64::max);
+    let name = implementation.name();
+    eprintln!("{name} W({n}) {:.2e}", worst / spread);
+    assert!(
+        worst < 1e-2 * spread,
+        "{name} W({n}): off by {worst}, spread {spread}"
+    );
+
+    let mut order: Vec<usize> = (0..exact.len()).collect();
+    order.sort_by(|&a, &b| exact[b].total_cmp(&exact[a]));
+    for pair in order.windows(2) {
+        if exact[pair[0]] - exact[pair[1]] > 1e-3 * spread {
+            assert!(
+                scores[pair[0]] > scores[pair[1]],
+                "{name} W({n}): {pair:?} swapped"
+            );
+        }
+    }
+}
+
+#[test]
+fn scores_of_the_reference_work() {
+    for implementation in Implementation::available() {
+        for n in [3, 5] {
+            check(implementation, n, |_| 0.1);
+        }
+        // Weights that favour kernels in the middle, where all documents are much alike.
+        check(implementation, 3, |i| {
+            [0.0, 0.1, -0.3, 0.2, 0.7, 1.0, 0.4][i % 7]
+        });
+        check(implementation, 3, |i| {
+            f32::from(u8::from((3..7).contains(&(i % 11))))
+        });
+    }
+}

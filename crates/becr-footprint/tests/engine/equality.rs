@@ -1,0 +1,170 @@
+//! Every implementation equals the portable one, and the portable one equals the reference.
+
+use crate::reference::{Case, Random, random_kernels};
+use becr_footprint::{Document, Engine, Implementation, Kernels, TiledDocument, Workspace};
+use proptest::prelude::*;
+
+struct Results {
+    similarities: Vec<f32>,
+    log_sums: Vec<f32>,
+}
+
+fn compute(implementation: Implementation, case: &Case, kernels: &Kernels) -> Results {
+    let engine = Engine::with(implementation).expect("an available implementation");
+    let (query, tiles) = (case.composite_query(), case.tiles());
+    let document =
+        Document::Footprints(TiledDocument::new(case.layout(), &tiles).expect("right length"));
+    let lists = case.layers * case.terms.len();
+    let mut results = Results {
+        similarities: vec![f32::NAN; lists * case.tokens],
+        log_sums: vec![f32::NAN; lists * kernels.len()],
+    };
+    let mut work = Workspace::new();
+    // Twice, with the same buffers: nothing may be left over from the first time.
+    for _ in 0..2 {
+        engine
+            .similarities(&query, &document, &mut work, &mut results.similarities)
+            .expect("comparable");
+        engine
+            .log_sums(
+                &query,
+                kernels,
+                &document,
+                None,
+                &mut work,
+                &mut results.log_sums,
+            )
+            .expect("comparable");
+    }
+    results
+}
+
+/// Units of 2⁻¹⁵ that rounding may cost: half a unit per group of a term, and a few for the opposite of a group.
+const SIMILARITY_TOLERANCE: f32 = 2.0e-4;
+
+fn check(case: &Case, kernels: &Kernels) {
+    let portable = compute(Implementation::Portable, case, kernels);
+    let label = format!("b {} m {} K {}", case.bits, case.tokens, kernels.len());
+    for (found, exact) in portable.similarities.iter().zip(case.similarities()) {
+        assert!(
+            (f64::from(*found) - exact).abs() < 4e-5,
+            "{label}: {found} {exact}"
+        );
+    }
+    for (i, (found, exact)) in portable
+        .log_sums
+        .iter()
+        .zip(case.log_sums(kernels))
+        .enumerate()
+    {
+        // What half a unit of similarity makes of the steepest place of the kernel that still counts.
+        let sigma = f64::from(kernels.sigma()[i % kernels.len()]);
+        let tolerance = 2e-3 + 4e-5 * 7.0 / sigma;
+        assert!(
+            (f64::from(*found) - exact).abs() < tolerance,
+            "{label}: {found} {exact} σ {sigma}"
+        );
+    }
+    for implementation in Implementation::available() {
+        let other = compute(implementation, case, kernels);
+        let name = implementation.name();
+        for (a, b) in other.similarities.iter().zip(&portable.similarities) {
+            assert!(
+                (a - b).abs() < SIMILARITY_TOLERANCE,
+                "{name} {label}: {a} {b}"
+            );
+        }
+        for (i, (a, b)) in other.log_sums.iter().zip(&portable.log_sums).enumerate() {
+            let tolerance = 1e-3 + SIMILARITY_TOLERANCE * 7.0 / kernels.sigma()[i % kernels.len()];
+            assert!((a - b).abs() < tolerance, "{name} {label}: {a} {b}");
+        }
+    }
+}
+
+#[test]
+fn every_width_and_the_lengths_around_tiles() {
+    let mut random = Random(1);
+    for bits in (32..=1024).step_by(32) {
+        for tokens in [
+            0, 1, 15, 16, 17, 63, 64, 65, 127, 129, 257, 511, 512, 513, 857,
+        ] {
+            let case = Case::random(&mut random, bits, 1, tokens);
+            check(&case, &Kernels::paper());
+        }
+    }
+}
+
+#[test]
+fn every_number_of_kernels() {
+    let mut random = Random(2);
+    for count in 1..=32 {
+        let kernels = random_kernels(&mut random, count);
+        let case = Case::random(&mut random, 256, 2, 90 + count);
+        check(&case, &kernels);
+    }
+}
+
+#[test]
+fn documents_beyond_what_a_histogram_holds() {
+    let mut random = Random(3);
+    for (bits, tokens) in [(64, 10_000), (256, 10_000), (512, 10_000), (32, 17_000)] {
+        let case = Case::random(&mut random, bits, 1, tokens);
+        check(&case, &random_kernels(&mut random, 11));
+    }
+    // All tokens in one bin.
+    let mut case = Case::random(&mut random, 256, 1, 10_000);
+    let first: Vec<u32> = case.document[..8].to_vec();
+    case.document
+        .chunks_mut(8)
+        .for_each(|token| token.copy_from_slice(&first));
+    check(&case, &Kernels::paper());
+}
+
+/// Footprints that a zero vector has, and their opposites: counts of 0 and of all bits.
+#[test]
+fn empty_and_full_footprints() {
+    let mut random = Random(4);
+    for bits in [32, 224, 256, 288, 1024] {
+        for fill in [0, u32::MAX] {
+            for (query_too, document_fill) in [(true, fill), (true, !fill), (false, fill)] {
+                let mut case = Case::random(&mut random, bits, 1, 40);
+                if query_too {
+                    case.query[..bits / 32].fill(fill);
+                }
+                case.document[..20 * bits / 32].fill(document_fill);
+                check(&case, &Kernels::paper());
+            }
+        }
+    }
+}
+
+#[test]
+fn one_narrow_kernel_among_wide_ones() {
+    let kernels = Kernels::new(vec![1.0, 0.5, 0.0], vec![0.001, 0.1, 0.3], 1e-10).expect("valid");
+    let mut random = Random(5);
+    for _ in 0..20 {
+        let mut case = Case::random(&mut random, 256, 1, 300);
+        // A similarity near the narrow kernel's flank would test the rounding, not the kernel.
+        case.terms = vec![vec![becr_footprint::GroupWeight {
+            group: 0,
+            weight: 1.0,
+        }]];
+        check(&case, &kernels);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn random_documents(
+        words in 1_usize..=32,
+        layers in 1_usize..4,
+        tokens in 0_usize..1200,
+        count in 1_usize..=32,
+        seed in any::<u64>(),
+    ) {
+        let mut random = Random(seed);
+        let case = Case::random(&mut random, 32 * words, layers, tokens);
+        check(&case, &random_kernels(&mut random, count));
+    }
+}

@@ -1,0 +1,53 @@
+//! From an encoded document to what the store keeps of it.
+
+use crate::IndexError;
+use becr_encoder::{EncodedDocument, Encoder, Shape};
+use becr_footprint::DocumentLayout;
+use becr_footprint::lsh::Hyperplanes;
+use becr_model::Model;
+
+/// Encodes documents for one store.
+pub struct DocumentEncoder<'a> {
+    /// The encoder.
+    pub encoder: &'a Encoder,
+    hyperplanes: Hyperplanes,
+    shape: Shape,
+}
+
+/// The parts of a record that come from the encoder.
+pub(crate) struct Footprints {
+    pub(crate) tokens: u32,
+    pub(crate) tiles: Vec<u8>,
+    pub(crate) mean: Vec<u8>,
+}
+
+impl<'a> DocumentEncoder<'a> {
+    /// For the footprints of `model`, computed by `encoder`.
+    pub fn new(model: &Model, encoder: &'a Encoder) -> Result<Self, IndexError> {
+        let hyperplanes = becr_encoder::hyperplanes(&model.config)?;
+        let hyperplanes =
+            hyperplanes.ok_or_else(|| IndexError::RawModel(model.directory.clone()))?;
+        Ok(Self {
+            encoder,
+            hyperplanes,
+            shape: encoder.backend().shape().clone(),
+        })
+    }
+
+    /// Brings footprints into tiles and hashes the mean vector.
+    pub(crate) fn footprints(&self, document: &EncodedDocument) -> Result<Footprints, IndexError> {
+        let tokens = document.pieces.len();
+        let bits = self.shape.words() * 32;
+        let layout = DocumentLayout::new(self.shape.layers.len(), tokens, bits)?;
+        let mut tiles = vec![0; layout.bytes()];
+        layout.tile(&document.footprints, &mut tiles)?;
+        let mut mean = vec![0; self.shape.words()];
+        self.hyperplanes.footprint(&document.mean, &mut mean)?;
+        let mean = mean.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Ok(Footprints {
+            tokens: tokens as u32,
+            tiles,
+            mean,
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! A token group as one value: a checksum, then the footprints of its one or two words, layer after layer.
+
+use crate::Shape;
+use becr_text::groups::{Slot, TokenGroup};
+use xxhash_rust::xxh3::xxh3_64;
+
+const CHECKSUM: usize = 8;
+
+/// A token group as it lies in the store.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupRecord<'a> {
+    footprints: &'a [u8],
+    slots: usize,
+    footprint_bytes: usize,
+}
+
+/// How many vectors a group has.
+pub(crate) fn slots(group: &TokenGroup) -> usize {
+    match group {
+        TokenGroup::Unigram(_) => 1,
+        TokenGroup::Pair(..) => 2,
+    }
+}
+
+/// The value to store for footprints in the order layer, slot.
+pub(crate) fn encode(footprints: &[u8]) -> Vec<u8> {
+    let mut bytes = xxh3_64(footprints).to_le_bytes().to_vec();
+    bytes.extend_from_slice(footprints);
+    bytes
+}
+
+impl<'a> GroupRecord<'a> {
+    pub(crate) fn decode(
+        bytes: &'a [u8],
+        slots: usize,
+        shape: Shape,
+    ) -> Result<Self, &'static str> {
+        let (sum, footprints) = bytes
+            .split_first_chunk::<CHECKSUM>()
+            .ok_or("it is too short")?;
+        if xxh3_64(footprints) != u64::from_le_bytes(*sum) {
+            return Err("its checksum does not match its bytes");
+        }
+        let footprint_bytes = usize::from(shape.bits) / 8;
+        if footprints.len() != usize::from(shape.layers) * slots * footprint_bytes {
+            return Err("its size is not that of the store's layers and bits");
+        }
+        Ok(Self {
+            footprints,
+            slots,
+            footprint_bytes,
+        })
+    }
+
+    /// All footprints, in the order layer, slot.
+    pub fn footprints(&self) -> &'a [u8] {
+        self.footprints
+    }
+
+    /// The footprint at a layer (counting the kept ones from 0) of the group's first or second word. A
+    /// uni-gram has one vector, whichever is asked for.
+    pub fn footprint(&self, layer: usize, slot: Slot) -> &'a [u8] {
+        let slot = match slot {
+            Slot::Second if self.slots == 2 => 1,
+            _ => 0,
+        };
+        let at = (layer * self.slots + slot) * self.footprint_bytes;
+        &self.footprints[at..at + self.footprint_bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape {
+        layers: 2,
+        bits: 32,
+    };
+
+    #[test]
+    fn slots_and_layers_find_their_footprints() {
+        let bytes = encode(&(0..16).collect::<Vec<u8>>());
+        let pair = GroupRecord::decode(&bytes, 2, SHAPE).unwrap();
+        assert_eq!(pair.footprint(0, Slot::First), [0, 1, 2, 3]);
+        assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
+        let bytes = encode(&[7; 8]);
+        let word = GroupRecord::decode(&bytes, 1, SHAPE).unwrap();
+        assert_eq!(word.footprint(1, Slot::Second), [7; 4]);
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        let mut bytes = encode(&[7; 8]);
+        assert!(GroupRecord::decode(&bytes, 2, SHAPE).is_err(), "wrong size");
+        bytes[9] ^= 4;
+        assert!(
+            GroupRecord::decode(&bytes, 1, SHAPE).is_err(),
+            "flipped bit"
+        );
+        assert!(GroupRecord::decode(&bytes[..5], 1, SHAPE).is_err(), "cut");
+    }
+}

@@ -1,0 +1,203 @@
+//! Reading: a consistent view of the store.
+
+use crate::group::{self, GroupRecord};
+use crate::statistics::{DocumentFrequency, StemEntry, Totals};
+use crate::{Record, Store, StoreError, Text, env, keys};
+use becr_text::groups::TokenGroup;
+use heed::{RoTxn, WithoutTls};
+
+/// The store as it was when the snapshot was taken. What it lends lies in the memory map: nothing is copied.
+pub struct Snapshot<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) txn: RoTxn<'s, WithoutTls>,
+}
+
+/// A stem in the collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stem {
+    /// In how many documents it occurs.
+    pub frequency: DocumentFrequency,
+    /// The numbers of the words that have it, as forward indexes use them.
+    pub words: Vec<u32>,
+}
+
+impl<'s> Snapshot<'s> {
+    pub(crate) fn new(store: &'s Store, txn: RoTxn<'s, WithoutTls>) -> Self {
+        Self { store, txn }
+    }
+
+    /// Sums over all documents.
+    pub fn totals(&self) -> Result<Totals, StoreError> {
+        Ok(self.meta("totals")?.unwrap_or_default())
+    }
+
+    /// Names of the features that records have, by number.
+    pub fn feature_names(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.meta("features")?.unwrap_or_default())
+    }
+
+    /// The number of a document.
+    pub fn number(&self, id: &str) -> Result<Option<u64>, StoreError> {
+        let found = self.store.tables.numbers.get(&self.txn, &keys::of_text(id));
+        found.map_err(StoreError::engine(&self.store.path))
+    }
+
+    /// The external id of a document.
+    pub fn id(&self, number: u64) -> Result<Option<&str>, StoreError> {
+        let found = self.store.tables.ids.get(&self.txn, &number);
+        found.map_err(StoreError::engine(&self.store.path))
+    }
+
+    /// A document's record, every byte checked.
+    pub fn record(&self, number: u64) -> Result<Option<Record<'_>>, StoreError> {
+        let Some(bytes) = self.record_bytes(number)? else {
+            return Ok(None);
+        };
+        Record::read(bytes, &self.store.path, || {
+            format!("the record of document {number}")
+        })
+        .map(Some)
+    }
+
+    /// Asks the system to read the records soon, all at once, so that a list of records that are not in
+    /// memory costs one wait and not one each.
+    pub fn prefetch(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        for &number in numbers {
+            if let Some(bytes) = self.record_bytes(number)? {
+                env::will_need(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
+        let found = self.store.tables.records.get(&self.txn, &number);
+        found.map_err(StoreError::engine(&self.store.path))
+    }
+
+    /// A document's title and text, if they were kept.
+    pub fn text(&self, number: u64) -> Result<Option<Text>, StoreError> {
+        let found = self.store.tables.texts.get(&self.txn, &number);
+        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+            return Ok(None);
+        };
+        Text::decode(bytes)
+            .map(Some)
+            .ok_or_else(|| self.damaged(format!("the text of document {number}")))
+    }
+
+    /// The number of a word.
+    pub fn word(&self, word: &str) -> Result<Option<u32>, StoreError> {
+        let found = self.store.tables.words.get(&self.txn, &keys::of_text(word));
+        Ok(found
+            .map_err(StoreError::engine(&self.store.path))?
+            .map(|number| number as u32))
+    }
+
+    /// The word of a number.
+    pub fn spelling(&self, number: u32) -> Result<&str, StoreError> {
+        let found = self
+            .store
+            .tables
+            .spellings
+            .get(&self.txn, &u64::from(number));
+        let found = found.map_err(StoreError::engine(&self.store.path))?;
+        found.ok_or_else(|| self.damaged(format!("word {number}")))
+    }
+
+    /// What the collection knows of a stem.
+    pub fn stem(&self, stem: &str) -> Result<Stem, StoreError> {
+        let found = self.store.tables.stems.get(&self.txn, &keys::of_text(stem));
+        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+            return Ok(Stem::default());
+        };
+        let entry =
+            StemEntry::read(bytes).ok_or_else(|| self.damaged(format!("the stem {stem}")))?;
+        Ok(Stem {
+            frequency: entry.frequency,
+            words: entry.words,
+        })
+    }
+
+    /// In how many documents a pair occurs: exactly for pairs in the token store, `None` for others.
+    pub fn pair(&self, pair: &TokenGroup) -> Result<Option<DocumentFrequency>, StoreError> {
+        let found = self
+            .store
+            .tables
+            .pairs
+            .get(&self.txn, &keys::of_text(&pair.to_string()));
+        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+            return Ok(None);
+        };
+        let read = DocumentFrequency::read(bytes);
+        read.map(Some)
+            .ok_or_else(|| self.damaged(format!("the pair {pair}")))
+    }
+
+    /// A token group's footprints.
+    pub fn group(&self, group: &TokenGroup) -> Result<Option<GroupRecord<'_>>, StoreError> {
+        let found = self
+            .store
+            .tables
+            .groups
+            .get(&self.txn, &keys::of_text(&group.to_string()));
+        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+            return Ok(None);
+        };
+        let record = GroupRecord::decode(bytes, group::slots(group), self.store.header().shape);
+        record.map(Some).map_err(|reason| StoreError::Damaged {
+            path: self.store.path.clone(),
+            what: format!("the token group \"{group}\""),
+            reason: reason.into(),
+        })
+    }
+
+    /// The numbers and external ids of all documents, by number.
+    pub fn documents(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<(u64, &str), StoreError>>, StoreError> {
+        let engine = StoreError::engine(&self.store.path);
+        let rows = self.store.tables.ids.iter(&self.txn).map_err(&engine)?;
+        Ok(rows.map(move |row| row.map_err(&engine)))
+    }
+
+    /// External ids whose change the first stage has yet to commit.
+    pub fn pending(&self) -> Result<Vec<String>, StoreError> {
+        let engine = StoreError::engine(&self.store.path);
+        let rows = self.store.tables.pending.iter(&self.txn).map_err(&engine)?;
+        rows.map(|row| Ok(row.map_err(&engine)?.1.to_owned()))
+            .collect()
+    }
+
+    /// How many token groups there are.
+    pub fn group_count(&self) -> Result<u64, StoreError> {
+        self.store
+            .tables
+            .groups
+            .len(&self.txn)
+            .map_err(StoreError::engine(&self.store.path))
+    }
+
+    fn meta<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
+        let found = self.store.tables.meta.get(&self.txn, name);
+        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(bytes)
+            .map(Some)
+            .map_err(|e| StoreError::Damaged {
+                path: self.store.path.clone(),
+                what: format!("the table of {name}"),
+                reason: e.to_string(),
+            })
+    }
+
+    pub(crate) fn damaged(&self, what: String) -> StoreError {
+        let reason = "it cannot be read".to_owned();
+        StoreError::Damaged {
+            path: self.store.path.clone(),
+            what,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The embedded store: one LMDB environment, its tables, and what it is bound to.
+
+use crate::{Shape, Snapshot, StoreError, Update, env};
+use heed::byteorder::BigEndian;
+use heed::types::{Bytes, Str, U64};
+use heed::{Database, Env, RwTxn, WithoutTls};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folder of the store inside an index directory.
+const FOLDER: &str = "store";
+/// Version of the tables.
+const FORMAT: u32 = 1;
+
+/// What a store was made for, and with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the tables.
+    pub format: u32,
+    /// Identity of encoder, tokenizer, layers, bits and hyperplanes.
+    pub encoder_id: String,
+    /// Layers and bits of every record.
+    pub shape: Shape,
+    /// Largest distance of the words of a pair.
+    pub window: usize,
+}
+
+impl Header {
+    /// A header of the current format.
+    pub fn new(encoder_id: impl Into<String>, shape: Shape, window: usize) -> Self {
+        Self {
+            format: FORMAT,
+            encoder_id: encoder_id.into(),
+            shape,
+            window,
+        }
+    }
+}
+
+/// A store, open. Clones share it.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) env: Env<WithoutTls>,
+    pub(crate) tables: Tables,
+    pub(crate) path: PathBuf,
+    header: Header,
+}
+
+/// The tables, by what they map.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables {
+    /// Header, totals and names of features, as JSON.
+    pub(crate) meta: Database<Str, Bytes>,
+    /// Number of a document → record.
+    pub(crate) records: Database<U64<BigEndian>, Bytes>,
+    /// External id → number.
+    pub(crate) numbers: Database<Bytes, U64<BigEndian>>,
+    /// Number → external id.
+    pub(crate) ids: Database<U64<BigEndian>, Str>,
+    /// Number → title and text for display, compressed.
+    pub(crate) texts: Database<U64<BigEndian>, Bytes>,
+    /// Word → its number.
+    pub(crate) words: Database<Bytes, U64<BigEndian>>,
+    /// Number → word.
+    pub(crate) spellings: Database<U64<BigEndian>, Str>,
+    /// Stem → document frequencies and the numbers of its words.
+    pub(crate) stems: Database<Bytes, Bytes>,
+    /// Token group → footprints.
+    pub(crate) groups: Database<Bytes, Bytes>,
+    /// Token group that is a pair → document frequencies.
+    pub(crate) pairs: Database<Bytes, Bytes>,
+    /// External ids whose change the first-stage index has yet to commit.
+    pub(crate) pending: Database<Bytes, Str>,
+}
+
+impl Tables {
+    fn create(env: &Env<WithoutTls>, txn: &mut RwTxn<'_>) -> heed::Result<Self> {
+        Ok(Self {
+            meta: env.create_database(txn, Some("meta"))?,
+            records: env.create_database(txn, Some("records"))?,
+            numbers: env.create_database(txn, Some("numbers"))?,
+            ids: env.create_database(txn, Some("ids"))?,
+            texts: env.create_database(txn, Some("texts"))?,
+            words: env.create_database(txn, Some("words"))?,
+            spellings: env.create_database(txn, Some("spellings"))?,
+            stems: env.create_database(txn, Some("stems"))?,
+            groups: env.create_database(txn, Some("groups"))?,
+            pairs: env.create_database(txn, Some("pairs"))?,
+            pending: env.create_database(txn, Some("pending"))?,
+        })
+    }
+
+    /// The tables of an existing store; `None` if one is missing.
+    fn open(env: &Env<WithoutTls>) -> heed::Result<Option<Self>> {
+        let txn = env.read_txn()?;
+        let tables = || -> heed::Result<Option<Self>> {
+            macro_rules! table {
+                ($name:literal) => {
+                    match env.open_database(&txn, Some($name))? {
+                        Some(table) => table,
+                        None => return Ok(None),
+                    }
+                };
+            }
+            Ok(Some(Self {
+                meta: table!("meta"),
+                records: table!("records"),
+                numbers: table!("numbers"),
+                ids: table!("ids"),
+                texts: table!("texts"),
+                words: table!("words"),
+                spellings: table!("spellings"),
+                stems: table!("stems"),
+                groups: table!("groups"),
+                pairs: table!("pairs"),
+                pending: table!("pending"),
+            }))
+        };
+        let tables = tables()?;
+        // Committing keeps the table handles open for later transactions.
+        txn.commit()?;
+        Ok(tables)
+    }
+}
+
+impl Store {
+    /// Creates an empty store in the index directory `dir`, or opens the one that an interrupted build left
+    /// there, if it was made for the same header.
+    pub fn create(dir: &Path, header: &Header) -> Result<Self, StoreError> {
+        let path = dir.join(FOLDER);
+        fs::create_dir_all(&path).map_err(StoreError::io(&path, "cannot create the store"))?;
+        let env = env::open(&path)?;
+        let begun = || {
+            let mut txn = env.write_txn()?;
+            let tables = Tables::create(&env, &mut txn)?;
+            if tables.meta.get(&txn, "header")?.is_none() {
+                let json =
+                    serde_json::to_vec(header).map_err(|e| heed::Error::Encoding(e.into()))?;
+                tables.meta.put(&mut txn, "header", &json)?;
+            }
+            txn.commit()
+        };
+        begun().map_err(StoreError::engine(&path))?;
+        drop(env);
+        let store = Self::open(dir)?;
+        if store.header != *header {
+            return Err(store.other_encoder(&header.encoder_id));
+        }
+        Ok(store)
+    }
+
+    /// Opens the store of the index directory `dir`.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join(FOLDER);
+        if !path.join("data.mdb").is_file() {
+            return Err(StoreError::Missing(dir.to_owned()));
+        }
+        let engine = StoreError::engine(&path);
+        let env = env::open(&path)?;
+        let tables = Tables::open(&env).map_err(&engine)?;
+        let tables = tables.ok_or_else(|| StoreError::Missing(dir.to_owned()))?;
+        let header = read_header(&env, &tables, &path)?;
+        Ok(Self {
+            env,
+            tables,
+            path,
+            header,
+        })
+    }
+
+    /// True if `dir` has a store, whole or not.
+    pub fn is_in(dir: &Path) -> bool {
+        dir.join(FOLDER).join("data.mdb").is_file()
+    }
+
+    /// What the store was made for.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Refuses another encoder than the one the store was made with.
+    pub fn check_encoder(&self, encoder_id: &str) -> Result<(), StoreError> {
+        if self.header.encoder_id == encoder_id {
+            Ok(())
+        } else {
+            Err(self.other_encoder(encoder_id))
+        }
+    }
+
+    fn other_encoder(&self, expected: &str) -> StoreError {
+        StoreError::OtherEncoder {
+            path: self.path.clone(),
+            found: self.header.encoder_id.clone(),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// A view of the store as it is now, which later writes do not change.
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
+        let txn = self
+            .env
+            .read_txn()
+            .map_err(StoreError::engine(&self.path))?;
+        Ok(Snapshot::new(self, txn))
+    }
+
+    /// Starts a change, which appears as a whole when it is committed. There is one writer at a time: this
+    /// waits for another's end.
+    pub fn update(&self) -> Result<Update<'_>, StoreError> {
+        let txn = self
+            .env
+            .write_txn()
+            .map_err(StoreError::engine(&self.path))?;
+        Update::new(self, txn)
+    }
+
+    /// Writes a copy without free pages to the index directory `dir`.
+    pub fn copy_compacted(&self, dir: &Path) -> Result<(), StoreError> {
+        let folder = dir.join(FOLDER);
+        fs::create_dir_all(&folder).map_err(StoreError::io(&folder, "cannot create the copy"))?;
+        let file = folder.join("data.mdb");
+        self.env
+            .copy_to_path(&file, heed::CompactionOption::Enabled)
+            .map_err(StoreError::engine(&folder))?
+            .sync_all()
+            .map_err(StoreError::io(&file, "cannot sync the copy"))
+    }
+
+    /// Size of the store's file.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        self.env
+            .real_disk_size()
+            .map_err(StoreError::engine(&self.path))
+    }
+}
+
+fn read_header(env: &Env<WithoutTls>, tables: &Tables, path: &Path) -> Result<Header, StoreError> {
+    let txn = env.read_txn().map_err(StoreError::engine(path))?;
+    let bytes = tables
+        .meta
+        .get(&txn, "header")
+        .map_err(StoreError::engine(path))?;
+    let damaged = |reason: String| StoreError::Damaged {
+        path: path.to_owned(),
+        what: "the header".into(),
+        reason,
+    };
+    let header: Header =
+        serde_json::from_slice(bytes.ok_or_else(|| damaged("it is missing".into()))?)
+            .map_err(|e| damaged(e.to_string()))?;
+    if header.format != FORMAT {
+        return Err(StoreError::Refused {
+            what: path.display().to_string(),
+            reason: format!(
+                "store format {}, this program reads {FORMAT}; build the index again",
+                header.format
+            ),
+        });
+    }
+    Ok(header)
+}
