@@ -1,9 +1,9 @@
 //! NVIDIA GPUs.
 
-use crate::encoder::{BurnEncoder, Options};
+use crate::encoder::BurnEncoder;
+use crate::shapes::Shapes;
 use crate::turn::error;
-use crate::{Precision, Shapes};
-use becr_encoder::EncodeError;
+use becr_encoder::{Backend, EncodeError};
 use becr_model::{Config, Weights};
 use burn::backend::cuda::CudaDevice;
 use burn::cubecl::config::autotune::AutotuneLevel;
@@ -15,35 +15,28 @@ use std::sync::Arc;
 /// burn's CUDA backend.
 pub type Cuda = burn::backend::Cuda<f32, i32>;
 
-/// Tokens that go through the model together: enough to fill a large GPU.
+/// Tokens that go through the model together, unless a GPU has too little memory: enough to fill a large one. At 512
+/// positions and 12 heads the attention weights of so many take 0.8 GB, a few times over.
 pub const TOKENS_PER_LAUNCH: usize = 32_768;
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            shapes: Shapes::fixed(TOKENS_PER_LAUNCH),
-            precision: Precision::Single,
-        }
-    }
-}
-
-impl BurnEncoder<Cuda> {
-    /// An encoder on the `index`-th GPU.
-    ///
-    /// Kernels are tuned and compiled when a shape is first met, which takes minutes; `cache` keeps them for the
-    /// next process ([`default_cache`] where in doubt). The first encoder of a process decides the place.
-    pub fn on_cuda(
-        config: &Config,
-        weights: &Weights,
-        index: usize,
-        cache: &Path,
-        options: Options,
-    ) -> Result<Self, EncodeError> {
-        find_driver(&["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"])?;
-        find_headers(std::env::var_os("CUDA_PATH").map(PathBuf::from))?;
-        keep_kernels(cache)?;
-        Self::new(config, weights, CudaDevice::new(index), options)
-    }
+/// An encoder on the `index`-th GPU.
+///
+/// Kernels are tuned and compiled when a shape is first met, which takes minutes; `cache` keeps them for the next
+/// process ([`default_cache`] where in doubt). The first encoder of a process decides the place. Documents should come
+/// in batches of several times `tokens_per_launch` ([`TOKENS_PER_LAUNCH`]), so that the device is not left waiting.
+pub fn on_cuda(
+    config: &Config,
+    weights: &Weights,
+    index: usize,
+    tokens_per_launch: usize,
+    cache: &Path,
+) -> Result<Box<dyn Backend>, EncodeError> {
+    find_driver(&["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"])?;
+    find_headers(std::env::var_os("CUDA_PATH").map(PathBuf::from))?;
+    keep_kernels(cache)?;
+    let shapes = Shapes::fixed(tokens_per_launch);
+    let encoder = BurnEncoder::<Cuda>::new(config, weights, CudaDevice::new(index), shapes)?;
+    Ok(Box::new(encoder))
 }
 
 /// `becr/kernels` in the user's cache directory (`XDG_CACHE_HOME`, else `~/.cache`, else here).

@@ -2,7 +2,7 @@
 
 use crate::Cpu;
 use crate::footprints::{Projection, pooled};
-use crate::forward::{Input, MASKED, Precision};
+use crate::forward::{Input, MASKED};
 use crate::parameters::Parameters;
 use crate::results::{Launched, Results, values};
 use crate::shapes::{Chunk, Shapes};
@@ -15,14 +15,8 @@ use becr_model::{Config, Weights};
 use burn::tensor::backend::Backend as Device;
 use burn::tensor::{Int, Tensor, TensorData, Transaction};
 
-/// How an encoder uses its device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// How sequences are padded and put together.
-    pub shapes: Shapes,
-    /// The numbers that matrix products work on.
-    pub precision: Precision,
-}
+/// Tokens that go through the model together on a CPU. It bounds the memory that attention takes.
+const CPU_TOKENS: usize = 4096;
 
 /// The forward pass on a device of burn's.
 #[derive(Debug)]
@@ -31,19 +25,17 @@ pub struct BurnEncoder<B: Device> {
     parameters: Parameters<B>,
     projection: Option<Projection<B>>,
     shape: Shape,
-    options: Options,
+    shapes: Shapes,
     turn: Turn,
 }
 
-impl BurnEncoder<Cpu> {
-    /// An encoder on burn's CPU backend, with shapes as they come.
-    pub fn on_cpu(config: &Config, weights: &Weights) -> Result<Self, EncodeError> {
-        let options = Options {
-            shapes: Shapes::exact(4096),
-            precision: Precision::Single,
-        };
-        Self::new(config, weights, Default::default(), options)
-    }
+/// An encoder on burn's CPU backend.
+///
+/// Behind a trait object, so that burn is compiled here and not again in the crates that use it.
+pub fn on_cpu(config: &Config, weights: &Weights) -> Result<Box<dyn Backend>, EncodeError> {
+    let shapes = Shapes::exact(CPU_TOKENS);
+    let encoder = BurnEncoder::<Cpu>::new(config, weights, Default::default(), shapes)?;
+    Ok(Box::new(encoder))
 }
 
 impl<B: Device> BurnEncoder<B> {
@@ -52,7 +44,7 @@ impl<B: Device> BurnEncoder<B> {
         config: &Config,
         weights: &Weights,
         device: B::Device,
-        options: Options,
+        shapes: Shapes,
     ) -> Result<Self, EncodeError> {
         let shape = Shape::new(config)?;
         let depth = shape.layers.last().copied().unwrap_or(0);
@@ -60,7 +52,7 @@ impl<B: Device> BurnEncoder<B> {
         let turn = Turn::new();
         let (parameters, projection) = turn.run("uploading the model", || {
             Ok((
-                Parameters::upload(config, weights, depth, options.precision, &device),
+                Parameters::upload(config, weights, depth, &device),
                 planes.map(|planes| Projection::upload(&planes, &device)),
             ))
         })?;
@@ -69,32 +61,17 @@ impl<B: Device> BurnEncoder<B> {
             parameters,
             projection,
             shape,
-            options,
+            shapes,
             turn,
         })
     }
 
-    /// Starts encoding a batch and returns before the device is done, so that the next batch can be prepared
-    /// and launched meanwhile. [`Backend::encode`] is this, [`Launched::wait`] and [`Returned::unpack`].
-    pub fn launch(&self, batch: &Batch, wanted: &Wanted) -> Result<Launched<'_, B>, EncodeError> {
-        batch.check(&self.shape)?;
-        wanted.check(batch)?;
-        if self.projection.is_none() && !wanted.footprints.is_empty() {
-            return Err(EncodeError::RawVectors);
+    /// Queues all of a batch before anything is read, so that the device goes from chunk to chunk without a pause.
+    fn launch(&self, batch: &Batch, layout: &Layout, mut launched: Launched<B>) -> Launched<B> {
+        for (number, chunk) in layout.chunks.iter().enumerate() {
+            self.launch_chunk(batch, layout, number, chunk, &mut launched);
         }
-        let layout = Layout::new(batch, &self.options.shapes, self.shape.max_tokens);
-        let mut launched = Launched::new(
-            &self.turn,
-            Results::new(layout.locate(&wanted.footprints, true)?),
-            Results::new(layout.locate(&wanted.vectors, false)?),
-            &self.shape,
-        );
-        self.turn.run("computing a batch", || {
-            for (number, chunk) in layout.chunks.iter().enumerate() {
-                self.launch_chunk(batch, &layout, number, chunk, &mut launched);
-            }
-            Ok(launched)
-        })
+        launched
     }
 
     fn launch_chunk(
@@ -103,7 +80,7 @@ impl<B: Device> BurnEncoder<B> {
         layout: &Layout,
         number: usize,
         chunk: &Chunk,
-        launched: &mut Launched<'_, B>,
+        launched: &mut Launched<B>,
     ) {
         let footprints = &mut launched.footprints.pooling[number];
         let vectors = &mut launched.vectors.pooling[number];
@@ -137,12 +114,11 @@ impl<B: Device> BurnEncoder<B> {
         mut show: impl FnMut(usize, &Tensor<B, 2>),
     ) {
         let input = self.input(batch, layout, chunk);
-        self.parameters
-            .forward(input, self.options.precision, |layer, hidden| {
-                if self.shape.layers.contains(&layer) {
-                    show(layer, hidden);
-                }
-            });
+        self.parameters.forward(input, |layer, hidden| {
+            if self.shape.layers.contains(&layer) {
+                show(layer, hidden);
+            }
+        });
     }
 
     fn input(&self, batch: &Batch, layout: &Layout, chunk: &Chunk) -> Input<B> {
@@ -180,7 +156,7 @@ impl<B: Device> Backend for BurnEncoder<B> {
         batch.check(&self.shape)?;
         let dim = self.shape.dim;
         let mut layers = vec![vec![0.0; batch.tokens() * dim]; self.shape.layers.len()];
-        let layout = Layout::new(batch, &self.options.shapes, self.shape.max_tokens);
+        let layout = Layout::new(batch, &self.shapes, self.shape.max_tokens);
         for chunk in &layout.chunks {
             let states = self.turn.run("computing hidden states", || {
                 let mut kept = Transaction::<B>::default();
@@ -202,6 +178,18 @@ impl<B: Device> Backend for BurnEncoder<B> {
     }
 
     fn encode(&self, batch: &Batch, wanted: &Wanted) -> Result<Encoded, EncodeError> {
-        self.launch(batch, wanted)?.wait()?.unpack()
+        batch.check(&self.shape)?;
+        wanted.check(batch)?;
+        if self.projection.is_none() && !wanted.footprints.is_empty() {
+            return Err(EncodeError::RawVectors);
+        }
+        let layout = Layout::new(batch, &self.shapes, self.shape.max_tokens);
+        let footprints = Results::new(layout.locate(&wanted.footprints, true)?);
+        let vectors = Results::new(layout.locate(&wanted.vectors, false)?);
+        let launched = Launched::new(footprints, vectors);
+        let returned = self.turn.run("encoding a batch", || {
+            self.launch(batch, &layout, launched).read()
+        })?;
+        returned.unpack(&self.shape)
     }
 }

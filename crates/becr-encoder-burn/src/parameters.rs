@@ -1,6 +1,5 @@
 //! A model's weights on a device.
 
-use crate::forward::Precision;
 use becr_model::{Config, LayerNorm, Linear, Matrix, Weights};
 use burn::tensor::{Tensor, TensorData, backend::Backend};
 
@@ -50,10 +49,9 @@ impl<B: Backend> Parameters<B> {
         config: &Config,
         weights: &Weights,
         depth: usize,
-        precision: Precision,
         device: &B::Device,
     ) -> Self {
-        let up = Upload { precision, device };
+        let up = Upload::<B> { device };
         let embeddings = &weights.embeddings;
         let scale = 1.0 / (config.head_size() as f32).sqrt();
         Self {
@@ -91,7 +89,6 @@ fn positions(embeddings: &becr_model::Embeddings) -> Matrix {
 }
 
 struct Upload<'a, B: Backend> {
-    precision: Precision,
     device: &'a B::Device,
 }
 
@@ -123,9 +120,6 @@ impl<B: Backend> Upload<'_, B> {
         }
         let weight = Tensor::from_data(TensorData::new(transposed, [*cols, *rows]), self.device);
         let bias = self.row(linear.bias.iter().map(|value| value * scale).collect());
-        Affine {
-            weight: self.precision.low(weight),
-            bias: self.precision.low(bias),
-        }
+        Affine { weight, bias }
     }
 }

@@ -1,7 +1,7 @@
 //! What a device computes of a batch, on its way back.
 
 use crate::spans::{Located, Pooling};
-use crate::turn::{Turn, error};
+use crate::turn::error;
 use becr_encoder::{EncodeError, Encoded, Shape};
 use burn::tensor::backend::Backend as Device;
 use burn::tensor::{Element, Int, Tensor, TensorData, Transaction};
@@ -46,29 +46,20 @@ pub(crate) fn values<E: Element>(data: &TensorData) -> Result<&[E], EncodeError>
 }
 
 /// A batch that the device is working on.
-pub struct Launched<'a, B: Device> {
-    turn: &'a Turn,
+pub(crate) struct Launched<B: Device> {
     outputs: Transaction<B>,
     count: usize,
     pub(crate) footprints: Results,
     pub(crate) vectors: Results,
-    shape: Shape,
 }
 
-impl<'a, B: Device> Launched<'a, B> {
-    pub(crate) fn new(
-        turn: &'a Turn,
-        footprints: Results,
-        vectors: Results,
-        shape: &Shape,
-    ) -> Self {
+impl<B: Device> Launched<B> {
+    pub(crate) fn new(footprints: Results, vectors: Results) -> Self {
         Self {
-            turn,
             outputs: Transaction::default(),
             count: 0,
             footprints,
             vectors,
-            shape: shape.clone(),
         }
     }
 
@@ -94,45 +85,41 @@ impl<'a, B: Device> Launched<'a, B> {
     }
 
     /// Waits for the device and reads what it computed.
-    pub fn wait(self) -> Result<Returned, EncodeError> {
+    pub(crate) fn read(self) -> Result<Returned, EncodeError> {
         let outputs = if self.count == 0 {
             Vec::new()
         } else {
-            self.turn.run("returning a batch", || {
-                let read = self.outputs.try_execute();
-                read.map_err(|problem| error(format!("reading a batch: {problem}")))
-            })?
+            let read = self.outputs.try_execute();
+            read.map_err(|problem| error(format!("reading a batch: {problem}")))?
         };
         Ok(Returned {
             outputs,
             footprints: self.footprints,
             vectors: self.vectors,
-            shape: self.shape,
         })
     }
 }
 
 /// What came back from the device, chunk by chunk.
-pub struct Returned {
+pub(crate) struct Returned {
     outputs: Vec<TensorData>,
     footprints: Results,
     vectors: Results,
-    shape: Shape,
 }
 
 impl Returned {
     /// Puts footprints and vectors into the order in which they were asked for.
-    pub fn unpack(self) -> Result<Encoded, EncodeError> {
+    pub(crate) fn unpack(self, shape: &Shape) -> Result<Encoded, EncodeError> {
         Ok(Encoded {
-            footprints: self.footprints()?,
-            vectors: self.vectors()?,
+            footprints: self.footprints(shape)?,
+            vectors: self.vectors(shape)?,
         })
     }
 
-    fn footprints(&self) -> Result<Vec<u32>, EncodeError> {
-        let words = self.shape.words();
+    fn footprints(&self, shape: &Shape) -> Result<Vec<u32>, EncodeError> {
+        let words = shape.words();
         let places = &self.footprints.places;
-        let mut footprints = vec![0; self.shape.layers.len() * places.len() * words];
+        let mut footprints = vec![0; shape.layers.len() * places.len() * words];
         if places.is_empty() {
             return Ok(footprints);
         }
@@ -150,8 +137,8 @@ impl Returned {
         Ok(footprints)
     }
 
-    fn vectors(&self) -> Result<Vec<f32>, EncodeError> {
-        let dim = self.shape.dim;
+    fn vectors(&self, shape: &Shape) -> Result<Vec<f32>, EncodeError> {
+        let dim = shape.dim;
         let chunks = self.vectors.chunks::<f32>(&self.outputs, 0)?;
         let places = self.vectors.places.iter();
         Ok(places

@@ -1,7 +1,7 @@
 //! burn's CPU backend against the native encoder, on small random models.
 
 use becr_encoder::{Backend, Batch, EncodeError, NativeEncoder, Wanted};
-use becr_encoder_burn::{BurnEncoder, Cpu, Options, Precision, Shapes, encode_stream};
+use becr_encoder_burn::{BurnEncoder, Cpu, Shapes};
 use becr_model::{Config, Layers, Weights};
 
 fn config(layers: Layers, bits: Option<usize>) -> Config {
@@ -20,12 +20,8 @@ struct Pair {
 
 fn pair(config: &Config, shapes: Shapes) -> Pair {
     let weights = Weights::random(config, 7, 0.2);
-    let options = Options {
-        shapes,
-        precision: Precision::Single,
-    };
     Pair {
-        burn: BurnEncoder::new(config, &weights, Default::default(), options).unwrap(),
+        burn: BurnEncoder::new(config, &weights, Default::default(), shapes).unwrap(),
         native: NativeEncoder::new(config, weights).unwrap(),
     }
 }
@@ -133,47 +129,15 @@ fn footprints_of_single_tokens_agree() {
 }
 
 #[test]
-fn a_stream_gives_what_single_batches_give() {
+fn threads_may_share_an_encoder() {
     let config = config(Layers::Last, Some(64));
     let Pair { burn, .. } = pair(&config, Shapes::fixed(100));
-    let batches: Vec<Batch> = (1..6)
-        .map(|i| {
-            Batch::from_iter(
-                batch()
-                    .sequences()
-                    .take(i)
-                    .map(|s| batch().ids()[s].to_vec()),
-            )
-        })
-        .collect();
-    let mut streamed = Vec::new();
-    let work = batches.iter().enumerate();
-    let work = work.map(|(i, batch)| (i, batch.clone(), spans(batch)));
-    encode_stream(&burn, work, |i, encoded| {
-        streamed.push((i, encoded));
-        Ok::<_, EncodeError>(())
-    })
-    .unwrap();
-    assert_eq!(streamed.len(), batches.len());
-    for (i, (number, encoded)) in streamed.into_iter().enumerate() {
-        assert_eq!(number, i);
-        let alone = burn.encode(&batches[i], &spans(&batches[i])).unwrap();
-        assert_eq!(encoded, alone);
-    }
-}
-
-#[test]
-fn a_stream_ends_with_the_error_of_its_reader() {
-    let config = config(Layers::Last, Some(64));
-    let Pair { burn, .. } = pair(&config, Shapes::exact(100));
-    let mut seen = 0;
-    let endless = std::iter::repeat_with(|| ((), batch(), spans(&batch())));
-    let failed = encode_stream(&burn, endless, |(), _| {
-        seen += 1;
-        Err(EncodeError::Config("disk full".into()))
+    let (batch, alone) = (batch(), burn.encode(&batch(), &spans(&batch())).unwrap());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(burn.encode(&batch, &spans(&batch)).unwrap(), alone));
+        }
     });
-    assert!(failed.unwrap_err().to_string().contains("disk full"));
-    assert_eq!(seen, 1);
 }
 
 #[test]
@@ -203,13 +167,13 @@ fn what_cannot_be_encoded_is_refused() {
     assert!(matches!(refused, EncodeError::UnknownToken { id: 200, .. }));
     let outside = Wanted {
         footprints: Vec::new(),
-        vectors: vec![0..10_000],
+        vectors: vec![0..1, 0..10_000],
     };
     let refused = burn.encode(&batch, &outside).unwrap_err();
     assert!(matches!(refused, EncodeError::BadSpan { .. }));
     let crossing = Wanted {
         footprints: Vec::new(),
-        vectors: vec![0..6],
+        vectors: vec![0..1, 0..6],
     };
     let refused = burn.encode(&batch, &crossing).unwrap_err().to_string();
     assert!(refused.contains("crosses"), "{refused}");

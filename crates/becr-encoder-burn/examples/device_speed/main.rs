@@ -10,10 +10,9 @@ mod compare;
 mod text;
 
 use anyhow::Context;
-use becr_encoder::{Document, EncodeError, Encoder, NativeEncoder};
-use becr_encoder_burn::{BurnEncoder, Cpu, Options, Precision, Shapes, encode_stream};
+use becr_encoder::{Backend, Document, EncodeError, Encoder, NativeEncoder};
+use becr_encoder_burn::on_cpu;
 use becr_model::{Layers, Model};
-use burn::tensor::backend::Backend as Device;
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -37,13 +36,7 @@ struct Args {
     /// Hidden states to keep: all, 5 (0, 1, 2, 3 and the last), 1 (the last).
     #[arg(long, default_value = "all")]
     layers: Layers,
-    /// Numbers of the matrix products.
-    #[arg(long, value_enum, default_value = "single")]
-    precision: Numbers,
-    /// Tokens that go through the model together.
-    #[arg(long, default_value_t = 32_768)]
-    launch: usize,
-    /// Tokens handed over together; several launches.
+    /// Tokens handed to the device together.
     #[arg(long, default_value_t = 262_144)]
     batch: usize,
     /// Measured passes over the corpus.
@@ -66,12 +59,6 @@ enum Where {
     Cuda,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Numbers {
-    Single,
-    Half,
-}
-
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let mut model = Model::read(&args.model)?;
@@ -79,42 +66,42 @@ fn main() -> anyhow::Result<()> {
     settings.layers = args.layers.clone();
     settings.bits = Some(256);
     model.config.becr = Some(settings);
-    let precision = match args.precision {
-        Numbers::Single => Precision::Single,
-        Numbers::Half => Precision::Half,
-    };
+    let backend = open(&args, &model)?;
+    run(&args, model, backend)
+}
+
+fn open(args: &Args, model: &Model) -> anyhow::Result<Box<dyn Backend>> {
+    let Model {
+        config, weights, ..
+    } = model;
     match args.device {
-        Where::Cpu => {
-            let shapes = Shapes::exact(args.launch);
-            let options = Options { shapes, precision };
-            let (config, weights) = (&model.config, &model.weights);
-            let open =
-                || BurnEncoder::<Cpu>::new(config, weights, Default::default(), options.clone());
-            run(&args, &model, open)
-        }
+        Where::Cpu => Ok(on_cpu(config, weights)?),
         #[cfg(feature = "cuda")]
         Where::Cuda => {
-            let shapes = Shapes::fixed(args.launch);
-            let options = Options { shapes, precision };
-            let cache = args.cache.clone();
-            let cache = cache.unwrap_or_else(becr_encoder_burn::cuda::default_cache);
-            let (config, weights) = (&model.config, &model.weights);
-            let open = || BurnEncoder::on_cuda(config, weights, 0, &cache, options.clone());
-            run(&args, &model, open)
+            use becr_encoder_burn::cuda;
+            let cache = args.cache.clone().unwrap_or_else(cuda::default_cache);
+            Ok(cuda::on_cuda(
+                config,
+                weights,
+                0,
+                cuda::TOKENS_PER_LAUNCH,
+                &cache,
+            )?)
         }
         #[cfg(not(feature = "cuda"))]
         Where::Cuda => anyhow::bail!("built without GPU support; build with --features cuda"),
     }
 }
 
-fn run<B: Device>(
-    args: &Args,
-    model: &Model,
-    open: impl Fn() -> Result<BurnEncoder<B>, EncodeError>,
-) -> anyhow::Result<()> {
+fn run(args: &Args, model: Model, backend: Box<dyn Backend>) -> anyhow::Result<()> {
     let documents = text::read(&args.corpus, args.documents)?;
+    anyhow::ensure!(
+        !documents.is_empty(),
+        "{}: no documents",
+        args.corpus.display()
+    );
     let (mut out, mut notes) = (std::io::stdout(), std::io::stderr());
-    let encoder = Encoder::new(&model.tokenizer, Box::new(open()?))?.with_batch_tokens(args.batch);
+    let encoder = Encoder::new(&model.tokenizer, backend)?.with_batch_tokens(args.batch);
     let first = pass(&encoder, &documents)?;
     writeln!(notes, "first pass: {:.2} s", first.seconds)?;
     let mut passes = Vec::new();
@@ -128,16 +115,13 @@ fn run<B: Device>(
     let batches = text::batches(&encoder, &documents, args.batch);
     let tokenising = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let batches = batches
-        .into_iter()
-        .map(|(batch, wanted)| ((), batch, wanted));
-    encode_stream(&open()?, batches, |(), _| Ok::<_, EncodeError>(()))?;
+    for (batch, wanted) in &batches {
+        encoder.backend().encode(batch, wanted)?;
+    }
     let encoding = start.elapsed().as_secs_f64();
     let mut figures = json!({
         "device": format!("{:?}", args.device).to_lowercase(),
-        "precision": format!("{:?}", args.precision).to_lowercase(),
         "layers": encoder.backend().shape().layers,
-        "launch": args.launch,
         "batch": args.batch,
         "documents": documents.len(),
         "tokens": first.tokens,
@@ -152,7 +136,7 @@ fn run<B: Device>(
     save(args, &figures)?;
     writeln!(out, "{}", serde_json::to_string_pretty(&figures)?)?;
     if args.compare > 0 {
-        let native = NativeEncoder::new(&model.config, model.weights.clone())?;
+        let native = NativeEncoder::new(&model.config, model.weights)?;
         let few = &documents[..args.compare.min(documents.len())];
         let (batch, wanted) = &text::batches(&encoder, few, usize::MAX)[0];
         let found = compare::compare(encoder.backend(), &native, batch, wanted)?;
