@@ -95,7 +95,8 @@ impl<'s> Snapshot<'s> {
                 .map(|part| {
                     scope.spawn(move || {
                         let snapshot = store.snapshot()?;
-                        part.iter().try_for_each(|&number| snapshot.will_need(number))
+                        part.iter()
+                            .try_for_each(|&number| snapshot.will_need(number))
                     })
                 })
                 .collect();

@@ -28,7 +28,11 @@ impl Dice {
 /// Footprints that tell which document they belong to, and which version of it: short ones live among others
 /// in a page of the tree, long ones in pages of their own.
 fn footprints(document: u64, version: u32) -> Vec<u8> {
-    let tokens = if document.is_multiple_of(3) { 4 } else { 600 + version as usize % 700 };
+    let tokens = if document.is_multiple_of(3) {
+        4
+    } else {
+        600 + version as usize % 700
+    };
     let stamp = [document.to_le_bytes(), u64::from(version).to_le_bytes()].concat();
     stamp.repeat(tokens)
 }
@@ -89,7 +93,11 @@ fn check(store: &Store, commits: &AtomicU64) -> u64 {
         // Reading verifies the checksum; what is checked here is that it is the right record.
         let record = snapshot.record(number).unwrap().unwrap();
         let version = record.tokens() as u32;
-        assert_eq!(record.footprints(), footprints(document, version), "document {id}");
+        assert_eq!(
+            record.footprints(),
+            footprints(document, version),
+            "document {id}"
+        );
         assert_eq!(record.mean(), [document as u8; 8]);
         let text = snapshot.text(number).unwrap().unwrap();
         assert_eq!(text.text, format!("word{document} version{}", version % 50));

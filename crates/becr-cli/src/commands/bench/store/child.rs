@@ -54,8 +54,8 @@ pub(super) fn call<T: DeserializeOwned>(task: &Task) -> anyhow::Result<T> {
 
 /// Drops a file from the page cache, as far as no process has it mapped.
 pub(super) fn drop_from_cache(file: &Path) -> anyhow::Result<()> {
-    let handle = std::fs::File::open(file)
-        .with_context(|| format!("cannot open {}", file.display()))?;
+    let handle =
+        std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     // Pages that are not on disk yet stay.
     handle.sync_all()?;
     rustix::fs::fadvise(&handle, 0, None, rustix::fs::Advice::DontNeed)?;

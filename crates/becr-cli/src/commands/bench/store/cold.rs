@@ -53,7 +53,7 @@ pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<Report> 
             ranges,
             threads: args.threads,
         };
-        let mut cold = |task: &Task, readings: &mut Vec<Reading>| -> anyhow::Result<()> {
+        let cold = |task: &Task, readings: &mut Vec<Reading>| -> anyhow::Result<()> {
             child::drop_from_cache(&file)?;
             readings.push(child::call(task)?);
             Ok(())
@@ -67,7 +67,11 @@ pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<Report> 
             cold(&through_store, &mut store)?;
         }
     }
-    let lists: Vec<[f64; 2]> = store.iter().zip(&pread).map(|(s, p)| [s.ms, p.ms]).collect();
+    let lists: Vec<[f64; 2]> = store
+        .iter()
+        .zip(&pread)
+        .map(|(s, p)| [s.ms, p.ms])
+        .collect();
     let device = |readings: &[Reading]| readings.iter().filter_map(|r| r.device_bytes).min();
     Ok(Report {
         runs: args.runs,

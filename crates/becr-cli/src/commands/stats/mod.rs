@@ -1,9 +1,12 @@
 //! `becr stats`: what an index holds and what it takes.
 
+mod coverage;
+
 use crate::output;
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_store::{Store, TableSize, Totals};
+use coverage::Coverage;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::Write;
@@ -18,6 +21,10 @@ pub(crate) struct Args {
     /// Also print a hash of all documents, statistics and token groups: equal for indexes that hold the same.
     #[arg(long)]
     digest: bool,
+    /// Also tell which share of the words and pairs of these queries the token groups cover: TSV (id, text),
+    /// JSON lines or TREC topics.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
     json: bool,
@@ -42,6 +49,7 @@ struct StoreStats {
     file_bytes: u64,
     tables: Vec<TableSize>,
     per_document: PerDocument,
+    coverage: Option<Coverage>,
     digest: Option<String>,
 }
 
@@ -66,8 +74,8 @@ struct PerDocument {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let manifest = Manifest::read(&args.index)?;
     let documents = FirstStage::open(&args.index)?.documents();
-    let store = match Store::is_in(&args.index) {
-        true => Some(store_stats(&Store::open(&args.index)?, args.digest)?),
+    let store = match manifest.model.is_some() {
+        true => Some(store_stats(&Store::open(&args.index)?, args)?),
         false => None,
     };
     let stats = Stats {
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn store_stats(store: &Store, digest: bool) -> anyhow::Result<StoreStats> {
+fn store_stats(store: &Store, args: &Args) -> anyhow::Result<StoreStats> {
     let snapshot = store.snapshot()?;
     let totals = snapshot.totals()?;
     let shape = store.header().shape;
@@ -124,7 +132,11 @@ fn store_stats(store: &Store, digest: bool) -> anyhow::Result<StoreStats> {
         pending: snapshot.pending()?.len(),
         file_bytes: store.bytes()?,
         tables,
-        digest: if digest {
+        coverage: match &args.queries {
+            Some(queries) => Some(Coverage::of(queries, store)?),
+            None => None,
+        },
+        digest: if args.digest {
             Some(snapshot.digest()?)
         } else {
             None
@@ -211,6 +223,9 @@ fn print(stats: &Stats) -> anyhow::Result<()> {
         "    pages less index and features are {:.3} × the least the footprints take",
         one.overhead
     )?;
+    if let Some(coverage) = &store.coverage {
+        coverage.print(&mut out)?;
+    }
     if let Some(digest) = &store.digest {
         writeln!(out, "  digest               {digest}")?;
     }
