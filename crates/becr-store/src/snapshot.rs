@@ -7,8 +7,10 @@ use becr_text::groups::TokenGroup;
 use heed::{RoTxn, WithoutTls};
 use std::time::{Duration, Instant};
 
-/// How long a list of records in memory takes to look up, and more: longer means waiting for the disk.
-const PATIENCE: Duration = Duration::from_millis(1);
+/// A record in memory is found in a tenth of this: longer means waiting for the disk, or for a busy system.
+const PATIENCE: Duration = Duration::from_micros(50);
+/// So many slow records are the disk.
+const SLOW: usize = 3;
 /// Threads that look up records when that means waiting.
 const THREADS: usize = 16;
 
@@ -75,10 +77,12 @@ impl<'s> Snapshot<'s> {
         // Neighbours share pages of the tree.
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
-        let begun = Instant::now();
+        let mut slow = 0;
         for (at, &number) in numbers.iter().enumerate() {
+            let begun = Instant::now();
             self.will_need(number)?;
-            if begun.elapsed() > PATIENCE {
+            slow += usize::from(begun.elapsed() > PATIENCE);
+            if slow == SLOW {
                 return self.prefetch_together(&numbers[at + 1..]);
             }
         }

@@ -7,6 +7,7 @@ use becr_text::groups::TokenGroup;
 use becr_text::lexical::Analyzer;
 use becr_text::words;
 use heed::RwTxn;
+use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 
 /// A document to be stored.
@@ -235,7 +236,16 @@ impl<'s> Update<'s> {
             .map_err(&engine)?;
         meta.put(&mut self.txn, "features", &names)
             .map_err(&engine)?;
-        self.txn.commit().map_err(engine)
+        let path = &self.store.path;
+        self.txn.commit().map_err(|error| match error {
+            // The engine's word for a write that came back short.
+            heed::Error::Io(e) if e.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                let action = "a write failed or came back short, as on a full disk; what was \
+                              committed before is safe";
+                StoreError::io(path, action)(e)
+            }
+            error => engine(error),
+        })
     }
 
     /// The numbers of a text's words; new words get new numbers.

@@ -126,7 +126,10 @@ fn readers_see_whole_snapshots_while_a_writer_works() {
     std::thread::scope(|scope| {
         scope.spawn(|| write(&store, &stop, &commits));
         let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
-        let records: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
+        let records: Vec<_> = readers
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect();
         // The writer is let go before anything is said about the readers.
         stop.store(true, Ordering::Relaxed);
         for records in records {

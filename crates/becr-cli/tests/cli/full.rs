@@ -148,7 +148,7 @@ fn coverage_of_queries_is_told() {
     index(folder.path(), "all.jsonl", "index", &[]);
     fs::write(
         folder.path().join("queries.tsv"),
-        "1\triver bank\n2\tunheard bank\n3\t\n",
+        "1\triver bank\n2\tunheard bank\n",
     )
     .unwrap();
     let arguments = ["stats", "index", "--queries", "queries.tsv"];
