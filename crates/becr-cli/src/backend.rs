@@ -29,7 +29,7 @@ pub(crate) struct Args {
     launch_tokens: usize,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
 enum Kind {
     /// Our own code for CPUs.
     #[default]

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use becr_encoder::{Batch, Wanted};
-//! //! use becr_model::{Config, Weights};
+//! use becr_model::{Config, Weights};
 //!
 //! let config = Config::new(100, 32, 2, 2, 64, 16);
 //! let weights = Weights::random(&config, 1, 0.1);
