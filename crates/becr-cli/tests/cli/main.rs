@@ -1,5 +1,6 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+mod bench_engine;
 mod cost;
 mod demo;
 mod encode;

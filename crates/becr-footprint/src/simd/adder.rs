@@ -102,28 +102,35 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
     unsafe {
         let zero = P::zero();
         let mut digits = [zero; N];
+        // Left to itself the compiler loads and scales offsets as vectors, and then takes longer to get them out of
+        // the vector registers than the adders take.
+        let row = |list: &[u16], i: usize| load(std::ptr::read_volatile(&raw const list[i]));
         let (blocks, rest) = list.as_chunks::<64>();
         for block in blocks {
-            let a = add_sixteen(&mut digits, |i| load(block[i]));
-            let b = add_sixteen(&mut digits, |i| load(block[16 + i]));
+            let a = add_sixteen(&mut digits, |i| row(block, i));
+            let b = add_sixteen(&mut digits, |i| row(block, 16 + i));
             let two_a = add(&mut digits[4], a, b);
-            let a = add_sixteen(&mut digits, |i| load(block[32 + i]));
-            let b = add_sixteen(&mut digits, |i| load(block[48 + i]));
+            let a = add_sixteen(&mut digits, |i| row(block, 32 + i));
+            let b = add_sixteen(&mut digits, |i| row(block, 48 + i));
             let two_b = add(&mut digits[4], a, b);
             let four = add(&mut digits[5], two_a, two_b);
             ripple(&mut digits, 6, four);
         }
-        let (blocks, rest) = rest.as_chunks::<16>();
-        for block in blocks {
-            let carry = add_sixteen(&mut digits, |i| load(block[i]));
-            ripple(&mut digits, 4, carry);
+        // The rest likewise, as if it were followed by rows of zeros.
+        let (blocks, last) = rest.as_chunks::<16>();
+        let mut carries = [zero; 4];
+        for (carry, block) in carries.iter_mut().zip(blocks) {
+            *carry = add_sixteen(&mut digits, |i| row(block, i));
         }
-        if !rest.is_empty() {
-            let carry = add_sixteen(&mut digits, |i| {
-                if i < rest.len() { load(rest[i]) } else { zero }
+        if !last.is_empty() {
+            carries[blocks.len()] = add_sixteen(&mut digits, |i| {
+                if i < last.len() { row(last, i) } else { zero }
             });
-            ripple(&mut digits, 4, carry);
         }
+        let two_a = add(&mut digits[4], carries[0], carries[1]);
+        let two_b = add(&mut digits[4], carries[2], carries[3]);
+        let four = add(&mut digits[5], two_a, two_b);
+        ripple(&mut digits, 6, four);
         digits
     }
 }

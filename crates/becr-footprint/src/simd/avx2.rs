@@ -35,8 +35,6 @@ pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32
 struct Avx2;
 
 impl Backend for Avx2 {
-    const FMA: bool = true;
-
     #[inline(always)]
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
         // SAFETY: the caller's promise is ours.
@@ -52,9 +50,9 @@ impl Counter for Avx2 {
         // SAFETY: the caller's promise is ours.
         unsafe {
             if wide {
-                count::<DIGITS>(tile, list, counts)
+                count::<DIGITS>(tile, list, counts);
             } else {
-                count::<BYTE_DIGITS>(tile, list, counts)
+                count::<BYTE_DIGITS>(tile, list, counts);
             }
         }
     }
@@ -71,7 +69,7 @@ impl Counter for Avx2 {
 #[target_feature(enable = "avx2")]
 unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts) {
     // SAFETY: the caller's promise is ours; the tile has a row of `width / 8` bytes for every bit, and the list's
-    // offsets are 64 × the indexes of bits.
+    // offsets are 8 × the indexes of bits.
     unsafe {
         let rows = tile.rows.as_ptr();
         let offsets = &list.offsets;
@@ -80,7 +78,7 @@ unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts)
                 for half in 0..2 {
                     let digits: [Ymm; N] = sum_rows(offsets, |offset| {
                         Ymm(_mm256_loadu_si256(
-                            rows.add(usize::from(offset) + 32 * half).cast(),
+                            rows.add(usize::from(offset) * 8 + 32 * half).cast(),
                         ))
                     });
                     write_wide(&digits, counts, 2, half);
@@ -88,7 +86,7 @@ unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts)
             }
             256 => {
                 let digits: [Ymm; N] = sum_rows(offsets, |offset| {
-                    Ymm(_mm256_loadu_si256(rows.add(usize::from(offset) / 2).cast()))
+                    Ymm(_mm256_loadu_si256(rows.add(usize::from(offset) * 4).cast()))
                 });
                 write_wide(&digits, counts, 1, 0);
             }
@@ -111,7 +109,7 @@ unsafe fn short<const SHIFT: u32, const N: usize>(rows: *const u8, offsets: &[u1
     unsafe {
         sum_rows(offsets, |offset| {
             Xmm(load_short::<SHIFT>(
-                rows.add(usize::from(offset) >> (2 + SHIFT)),
+                rows.add((usize::from(offset) * 2) >> SHIFT),
             ))
         })
     }

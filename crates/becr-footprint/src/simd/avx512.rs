@@ -5,10 +5,13 @@ use super::cosine::{self, Counter};
 use super::document::{self, Backend, TilePlace};
 use super::x86::{fetch, interleave, load_short};
 use super::{Job, Sink};
+use crate::kernels::{BINS, LANES, Parabolas};
+use crate::pool::{COUNT_SHIFT, Histogram, SQUARES_MASK, SUM_MASK, SUM_SHIFT};
 use crate::{
     Kernels, Workspace, query::RowList, tile::Tile, workspace::Counts, workspace::Scratch,
 };
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// See [`super::Checked::log_sums`].
 ///
@@ -35,12 +38,95 @@ pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32
 pub(super) struct Avx512;
 
 impl Backend for Avx512 {
-    const FMA: bool = true;
-
     #[inline(always)]
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
         // SAFETY: the caller's promise is ours.
         unsafe { cosine::tile::<Self>(job, place, scratch, sink) }
+    }
+
+    #[inline(always)]
+    unsafe fn add_histogram(histogram: &mut Histogram, kernels: &Kernels, sums: &mut [f32]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe { drain(histogram, kernels, sums) }
+    }
+}
+
+/// As [`Histogram::drain`], with a chunk of bins per register.
+///
+/// # Safety
+///
+/// As for [`log_sums`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+#[inline(never)]
+unsafe fn drain(histogram: &mut Histogram, kernels: &Kernels, sums: &mut [f32]) {
+    let mut moments = [const { MaybeUninit::<[__m512; 3]>::uninit() }; BINS / LANES];
+    let mut chunks = [0; BINS / LANES];
+    let mut filled = 0;
+    let bins: *mut __m512i = histogram.bins.as_mut_ptr().cast();
+    // SAFETY: the histogram is aligned and is 32 registers long; the coefficients of a kernel are 16
+    // registers each; `filled` moments have been written.
+    unsafe {
+        for chunk in 0..BINS / LANES {
+            let at = bins.add(2 * chunk);
+            let (low, high) = (_mm512_load_si512(at), _mm512_load_si512(at.add(1)));
+            let any = _mm512_or_si512(low, high);
+            if _mm512_test_epi64_mask(any, any) == 0 {
+                continue;
+            }
+            _mm512_store_si512(at, _mm512_setzero_si512());
+            _mm512_store_si512(at.add(1), _mm512_setzero_si512());
+            let real = |low: __m512i, high: __m512i| {
+                let low = _mm512_castps256_ps512(_mm512_cvtepi64_ps(low));
+                _mm512_insertf32x8::<1>(low, _mm512_cvtepi64_ps(high))
+            };
+            let sum = |x| {
+                _mm512_and_si512(
+                    _mm512_srli_epi64::<SUM_SHIFT>(x),
+                    _mm512_set1_epi64(SUM_MASK as i64),
+                )
+            };
+            let squares = |x| _mm512_and_si512(x, _mm512_set1_epi64(SQUARES_MASK as i64));
+            moments[filled].write([
+                real(
+                    _mm512_srli_epi64::<COUNT_SHIFT>(low),
+                    _mm512_srli_epi64::<COUNT_SHIFT>(high),
+                ),
+                real(sum(low), sum(high)),
+                real(squares(low), squares(high)),
+            ]);
+            chunks[filled] = chunk;
+            filled += 1;
+        }
+        let count = kernels.len();
+        let moments = moments.as_ptr().cast::<[__m512; 3]>();
+        for first in (0..count).step_by(4) {
+            // Four kernels at a time; the last one again rather than none.
+            let indexes = [0, 1, 2, 3].map(|i| (first + i).min(count - 1));
+            let [mut a, mut b, mut c, mut d] = [[_mm512_setzero_ps(); 2]; 4];
+            for (i, &chunk) in chunks[..filled].iter().enumerate() {
+                let [tokens, sum, squares] = *moments.add(i);
+                let parabolas = kernels.parabolas(chunk).as_ptr();
+                // Two sums per kernel, which do not wait for each other.
+                let add = |[x, y]: [__m512; 2], k: usize| {
+                    let p: &Parabolas = &*parabolas.add(k);
+                    let y = _mm512_fmadd_ps(sum, _mm512_load_ps(p.b.as_ptr()), y);
+                    [
+                        _mm512_fmadd_ps(tokens, _mm512_load_ps(p.a.as_ptr()), x),
+                        _mm512_fmadd_ps(squares, _mm512_load_ps(p.c.as_ptr()), y),
+                    ]
+                };
+                a = add(a, indexes[0]);
+                b = add(b, indexes[1]);
+                c = add(c, indexes[2]);
+                d = add(d, indexes[3]);
+            }
+            let wide = (first..count).filter(|&k| !Kernels::is_narrow(kernels.sigma()[k]));
+            let total = |[x, y]: [__m512; 2]| _mm512_reduce_add_ps(_mm512_add_ps(x, y));
+            let totals = [total(a), total(b), total(c), total(d)];
+            for k in wide.take_while(|k| *k < first + 4) {
+                sums[k] += totals[k - first];
+            }
+        }
     }
 }
 
@@ -52,9 +138,9 @@ impl Counter for Avx512 {
         // SAFETY: the caller's promise is ours.
         unsafe {
             if wide {
-                count::<DIGITS>(tile, list, counts)
+                count::<DIGITS>(tile, list, counts);
             } else {
-                count::<BYTE_DIGITS>(tile, list, counts)
+                count::<BYTE_DIGITS>(tile, list, counts);
             }
         }
     }
@@ -98,7 +184,7 @@ pub(super) unsafe fn sum_512<const N: usize>(rows: *const u8, offsets: &[u16]) -
     // SAFETY: the caller's promise is ours.
     unsafe {
         sum_rows(offsets, |offset| {
-            Zmm(_mm512_loadu_si512(rows.add(usize::from(offset)).cast()))
+            Zmm(_mm512_loadu_si512(rows.add(usize::from(offset) * 8).cast()))
         })
     }
 }
@@ -113,7 +199,7 @@ pub(super) unsafe fn sum_256<const N: usize>(rows: *const u8, offsets: &[u16]) -
     // SAFETY: the caller's promise is ours.
     unsafe {
         sum_rows(offsets, |offset| {
-            Ymm(_mm256_loadu_si256(rows.add(usize::from(offset) / 2).cast()))
+            Ymm(_mm256_loadu_si256(rows.add(usize::from(offset) * 4).cast()))
         })
     }
 }
@@ -132,7 +218,7 @@ pub(super) unsafe fn sum_short<const SHIFT: u32, const N: usize>(
     unsafe {
         sum_rows(offsets, |offset| {
             Xmm(load_short::<SHIFT>(
-                rows.add(usize::from(offset) >> (2 + SHIFT)),
+                rows.add((usize::from(offset) * 2) >> SHIFT),
             ))
         })
     }

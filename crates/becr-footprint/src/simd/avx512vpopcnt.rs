@@ -6,7 +6,7 @@ use super::cosine;
 use super::document::{self, Backend, TilePlace};
 use super::x86::{fetch, interleave};
 use super::{Job, Sink};
-use crate::{Kernels, Workspace, query::CosineTable, workspace::Scratch};
+use crate::{Kernels, Workspace, pool::Histogram, workspace::Scratch};
 use std::arch::x86_64::*;
 
 /// See [`super::Checked::log_sums`].
@@ -34,22 +34,22 @@ pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32
 struct Avx512Vpopcnt;
 
 impl Backend for Avx512Vpopcnt {
-    const FMA: bool = true;
-
     #[inline(always)]
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
-        // SAFETY: the caller's promise is ours; the widths are right.
+        // SAFETY: the caller's promise is ours.
         unsafe {
-            match (job.groups.narrow, place.tile.width) {
-                (false, _) => cosine::tile::<Avx512>(job, place, scratch, sink),
-                (true, 512) => tile::<W512>(job, place, scratch, sink),
-                (true, 256) => tile::<W256>(job, place, scratch, sink),
-                (true, 128) => tile::<Short<0>>(job, place, scratch, sink),
-                (true, 64) => tile::<Short<1>>(job, place, scratch, sink),
-                (true, 32) => tile::<Short<2>>(job, place, scratch, sink),
-                (true, _) => tile::<Short<3>>(job, place, scratch, sink),
+            if job.groups.narrow {
+                tile(job, place, scratch, sink);
+            } else {
+                cosine::tile::<Avx512>(job, place, scratch, sink);
             }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn add_histogram(histogram: &mut Histogram, kernels: &Kernels, sums: &mut [f32]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe { Avx512::add_histogram(histogram, kernels, sums) }
     }
 }
 
@@ -78,17 +78,22 @@ impl Width for W512 {
     unsafe fn count(rows: *const u8, offsets: &[u16]) -> Tokens {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            let digits = sum_512::<BYTE_DIGITS>(rows, offsets).map(|d| d.0);
-            interleave!(
-                digits,
+            let d = sum_512::<BYTE_DIGITS>(rows, offsets);
+            let mut tokens = interleave!(
+                [
+                    d[7].0, d[6].0, d[5].0, d[4].0, d[3].0, d[2].0, d[1].0, d[0].0
+                ],
                 _mm512_unpacklo_epi8,
                 _mm512_unpackhi_epi8,
                 _mm512_unpacklo_epi16,
                 _mm512_unpackhi_epi16,
                 _mm512_unpacklo_epi32,
                 _mm512_unpackhi_epi32
-            )
-            .map(|octets| transpose(octets))
+            );
+            for octets in &mut tokens {
+                *octets = transpose(*octets);
+            }
+            tokens
         }
     }
 }
@@ -102,9 +107,11 @@ impl Width for W256 {
     unsafe fn count(rows: *const u8, offsets: &[u16]) -> Tokens {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            let digits = sum_256::<BYTE_DIGITS>(rows, offsets).map(|d| d.0);
+            let d = sum_256::<BYTE_DIGITS>(rows, offsets);
             let octets = interleave!(
-                digits,
+                [
+                    d[7].0, d[6].0, d[5].0, d[4].0, d[3].0, d[2].0, d[1].0, d[0].0
+                ],
                 _mm256_unpacklo_epi8,
                 _mm256_unpackhi_epi8,
                 _mm256_unpacklo_epi16,
@@ -114,15 +121,13 @@ impl Width for W256 {
             );
             // Two registers hold octets 0 2 1 3 and 4 6 5 7.
             let order = _mm512_setr_epi64(0, 4, 2, 6, 1, 5, 3, 7);
-            std::array::from_fn(|i| {
-                if i < Self::REGISTERS {
-                    let low = _mm512_castsi256_si512(octets[2 * i]);
-                    let both = _mm512_inserti64x4::<1>(low, octets[2 * i + 1]);
-                    transpose(_mm512_permutexvar_epi64(order, both))
-                } else {
-                    _mm512_setzero_si512()
-                }
-            })
+            let mut tokens = [_mm512_setzero_si512(); 8];
+            for i in 0..Self::REGISTERS {
+                let low = _mm512_castsi256_si512(octets[2 * i]);
+                let both = _mm512_inserti64x4::<1>(low, octets[2 * i + 1]);
+                tokens[i] = transpose(_mm512_permutexvar_epi64(order, both));
+            }
+            tokens
         }
     }
 }
@@ -137,9 +142,11 @@ impl<const SHIFT: u32> Width for Short<SHIFT> {
     unsafe fn count(rows: *const u8, offsets: &[u16]) -> Tokens {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            let digits = sum_short::<SHIFT, BYTE_DIGITS>(rows, offsets).map(|d| d.0);
+            let d = sum_short::<SHIFT, BYTE_DIGITS>(rows, offsets);
             let octets = interleave!(
-                digits,
+                [
+                    d[7].0, d[6].0, d[5].0, d[4].0, d[3].0, d[2].0, d[1].0, d[0].0
+                ],
                 _mm_unpacklo_epi8,
                 _mm_unpackhi_epi8,
                 _mm_unpacklo_epi16,
@@ -148,34 +155,27 @@ impl<const SHIFT: u32> Width for Short<SHIFT> {
                 _mm_unpackhi_epi32
             );
             let order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-            std::array::from_fn(|i| {
-                if i < Self::REGISTERS {
-                    let all = _mm512_castsi128_si512(octets[4 * i]);
-                    let all = _mm512_inserti64x2::<1>(all, octets[4 * i + 1]);
-                    let all = _mm512_inserti64x2::<2>(all, octets[4 * i + 2]);
-                    let all = _mm512_inserti64x2::<3>(all, octets[4 * i + 3]);
-                    transpose(_mm512_permutexvar_epi64(order, all))
-                } else {
-                    _mm512_setzero_si512()
-                }
-            })
+            let mut tokens = [_mm512_setzero_si512(); 8];
+            for i in 0..Self::REGISTERS {
+                let all = _mm512_castsi128_si512(octets[4 * i]);
+                let all = _mm512_inserti64x2::<1>(all, octets[4 * i + 1]);
+                let all = _mm512_inserti64x2::<2>(all, octets[4 * i + 2]);
+                let all = _mm512_inserti64x2::<3>(all, octets[4 * i + 3]);
+                tokens[i] = transpose(_mm512_permutexvar_epi64(order, all));
+            }
+            tokens
         }
     }
 }
 
-/// Transposes the 8 × 8 bits of every qword: as a matrix over GF(2), it multiplies the unit vectors.
+/// Transposes the 8 × 8 bits of every qword: as a matrix over GF(2), it multiplies the unit vectors. The instruction
+/// counts a matrix's rows from the last byte on, which is why the digits are interleaved from the last one on.
 #[inline(always)]
 unsafe fn transpose(x: __m512i) -> __m512i {
-    // SAFETY: the callers of this module's functions promise GFNI and AVX-512 BW.
+    // SAFETY: the callers of this module's functions promise GFNI and AVX-512 F.
     unsafe {
-        // The instruction counts a matrix's rows from the last byte on.
-        let reverse = _mm512_set_epi8(
-            8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0,
-            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-            11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7,
-        );
         let unit = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-        _mm512_gf2p8affine_epi64_epi8::<0>(unit, _mm512_shuffle_epi8(x, reverse))
+        _mm512_gf2p8affine_epi64_epi8::<0>(unit, x)
     }
 }
 
@@ -183,60 +183,115 @@ unsafe fn transpose(x: __m512i) -> __m512i {
 ///
 /// # Safety
 ///
-/// As for [`Width`].
+/// As for [`log_sums`].
 #[inline(always)]
-unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
+unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
     let TilePlace { layer, first, tile } = place;
     let groups = job.groups;
-    let rows = tile.rows.as_ptr();
-    let lines = tile.rows.len() / 64 / (groups.tables().len() + 1) + 1;
-    // SAFETY: the caller's promise is ours; the buffers are as long as the registers that are stored to them.
-    unsafe {
-        let ones: *mut __m512i = scratch.ones.as_mut_ptr().cast();
-        let others = W::count(rows, &groups.others(layer).offsets);
-        for i in 0..W::REGISTERS {
-            _mm512_store_si512(ones.add(i), others[i]);
-        }
-        scratch.ahead.advance(lines, fetch);
-        let mut tables = groups.tables().iter();
-        for (term, uses) in job.terms.iter().enumerate() {
-            for (i, (used, table)) in uses.iter().zip(&mut tables).enumerate() {
-                let list = groups.rows(layer, used.group);
-                let counts = W::count(rows, &list.offsets);
-                if term == 0 && i == 0 {
-                    for r in 0..W::REGISTERS {
-                        let sum = _mm512_add_epi8(_mm512_load_si512(ones.add(r)), counts[r]);
-                        _mm512_store_si512(ones.add(r), sum);
-                    }
+    let lines = tile.rows.len().div_ceil(64 * (groups.tables().len() + 1));
+    let mut tables = groups.tables().iter();
+    let mut step = Step::Others;
+    let others = (groups.others(layer), &groups.tables()[0]);
+    for (term, uses) in job.terms.iter().enumerate() {
+        let uses = uses.iter().zip(&mut tables);
+        let uses = uses.map(|(used, table)| (groups.rows(layer, used.group), table));
+        // The rows that the first group leaves out come before all.
+        for (list, table) in (term == 0).then_some(others).into_iter().chain(uses) {
+            let group = Group {
+                rows: tile.rows.as_ptr(),
+                offsets: &list.offsets,
+                table: &table.bytes[usize::from(list.complement)],
+                step,
+            };
+            scratch.ahead.advance(lines, fetch);
+            // SAFETY: the caller's promise is ours; the tile has the width that is asked for.
+            unsafe {
+                match tile.width {
+                    512 => add_group::<W512>(&group, scratch),
+                    256 => add_group::<W256>(&group, scratch),
+                    128 => add_group::<Short<0>>(&group, scratch),
+                    64 => add_group::<Short<1>>(&group, scratch),
+                    32 => add_group::<Short<2>>(&group, scratch),
+                    _ => add_group::<Short<3>>(&group, scratch),
                 }
-                let set = _mm512_set1_epi8(list.offsets.len() as i8);
-                let cosines = Cosines::new(table, list.complement);
-                let composed: *mut __m512i = scratch.similarities.as_mut_ptr().cast();
-                for r in 0..W::REGISTERS {
-                    // |d| − |d ∧ q| and |q| − |d ∧ q| fit a byte, and so does their sum, 256 being taken as 255.
-                    let only_document = _mm512_sub_epi8(_mm512_load_si512(ones.add(r)), counts[r]);
-                    let only_group = _mm512_sub_epi8(set, counts[r]);
-                    let distance = _mm512_adds_epu8(only_document, only_group);
-                    let [even, odd] = cosines.look_up(distance);
-                    let (at_even, at_odd) = (composed.add(2 * r), composed.add(2 * r + 1));
-                    if i == 0 {
-                        _mm512_store_si512(at_even, even);
-                        _mm512_store_si512(at_odd, odd);
-                    } else {
-                        let even = _mm512_adds_epi16(_mm512_load_si512(at_even), even);
-                        let odd = _mm512_adds_epi16(_mm512_load_si512(at_odd), odd);
-                        _mm512_store_si512(at_even, even);
-                        _mm512_store_si512(at_odd, odd);
-                    }
-                }
-                scratch.ahead.advance(lines, fetch);
             }
-            sink.take(layer, term, first, &scratch.similarities[..tile.tokens]);
+            step = if step == Step::Others {
+                Step::VeryFirst
+            } else {
+                Step::Next
+            };
+        }
+        sink.take(layer, term, first, &scratch.similarities[..tile.tokens]);
+        step = Step::First;
+    }
+}
+
+/// What to do with the counts of a group.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    /// They are the rows that the first group leaves out: keep them.
+    Others,
+    /// Together with those they are `|d|`; then as `First`.
+    VeryFirst,
+    /// Begin a term.
+    First,
+    /// Add to the term.
+    Next,
+}
+
+struct Group<'a> {
+    rows: *const u8,
+    offsets: &'a [u16],
+    table: &'a [[u8; 256]; 2],
+    step: Step,
+}
+
+/// Counts a group's rows, looks the weighted cosines up and adds them to the term's similarities.
+///
+/// # Safety
+///
+/// As for [`Width`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
+#[inline(never)]
+unsafe fn add_group<W: Width>(group: &Group, scratch: &mut Scratch) {
+    let ones: *mut __m512i = scratch.ones.as_mut_ptr().cast();
+    let composed: *mut __m512i = scratch.similarities.as_mut_ptr().cast();
+    // SAFETY: the caller's promise is ours; the buffers are aligned and as long as the registers that go there.
+    unsafe {
+        let counts = W::count(group.rows, group.offsets);
+        if group.step == Step::Others {
+            for r in 0..W::REGISTERS {
+                _mm512_store_si512(ones.add(r), counts[r]);
+            }
+            return;
+        }
+        if group.step == Step::VeryFirst {
+            for r in 0..W::REGISTERS {
+                let sum = _mm512_add_epi8(_mm512_load_si512(ones.add(r)), counts[r]);
+                _mm512_store_si512(ones.add(r), sum);
+            }
+        }
+        let set = _mm512_set1_epi8(group.offsets.len() as i8);
+        let cosines = Cosines::new(group.table);
+        let keep = if group.step == Step::Next {
+            u32::MAX
+        } else {
+            0
+        };
+        for r in 0..W::REGISTERS {
+            // |d| − |d ∧ q| and |q| − |d ∧ q| fit a byte, and so does their sum, 256 being taken as 255.
+            let only_document = _mm512_sub_epi8(_mm512_load_si512(ones.add(r)), counts[r]);
+            let only_group = _mm512_sub_epi8(set, counts[r]);
+            let [even, odd] = cosines.look_up(_mm512_adds_epu8(only_document, only_group));
+            for (at, cosine) in [(2 * r, even), (2 * r + 1, odd)] {
+                let before = _mm512_maskz_loadu_epi16(keep, composed.add(at).cast());
+                _mm512_store_si512(composed.add(at), _mm512_adds_epi16(before, cosine));
+            }
         }
     }
 }
 
-/// A [`CosineTable`] in registers.
+/// A [`crate::query::CosineTable`] in registers.
 struct Cosines {
     high: [__m512i; 4],
     low: [__m512i; 4],
@@ -244,16 +299,22 @@ struct Cosines {
 
 impl Cosines {
     #[inline(always)]
-    unsafe fn new(table: &CosineTable, complement: bool) -> Self {
-        let [high, low] = &table.bytes[usize::from(complement)];
-        // SAFETY: the callers of this module's functions promise AVX-512 F; a table is 256 bytes.
-        let load = |table: &[u8; 256]| unsafe {
+    unsafe fn new(table: &[[u8; 256]; 2]) -> Self {
+        let load = |table: &[u8; 256]| {
             let start: *const __m512i = table.as_ptr().cast();
-            std::array::from_fn(|i| _mm512_loadu_si512(start.add(i)))
+            // SAFETY: the callers of this module's functions promise AVX-512 F; a table is four registers.
+            unsafe {
+                [
+                    _mm512_loadu_si512(start),
+                    _mm512_loadu_si512(start.add(1)),
+                    _mm512_loadu_si512(start.add(2)),
+                    _mm512_loadu_si512(start.add(3)),
+                ]
+            }
         };
         Self {
-            high: load(high),
-            low: load(low),
+            high: load(&table[0]),
+            low: load(&table[1]),
         }
     }
 

@@ -101,12 +101,13 @@ pub(super) unsafe fn tile<C: Counter>(
 /// `b/2 − |d|` per token, where the rows of both lists together are all rows.
 #[inline(always)]
 fn balance(list: &Counts, others: &Counts, wide: bool, half: f32, balance: &mut [f32]) {
-    for (i, balance) in balance.iter_mut().enumerate() {
-        let mut ones = i32::from(list.low[i]) + i32::from(others.low[i]);
-        if wide {
-            ones += 256 * (i32::from(list.high[i]) + i32::from(others.high[i]));
+    for ((balance, &a), &b) in balance.iter_mut().zip(&list.low).zip(&others.low) {
+        *balance = half - (i32::from(a) + i32::from(b)) as f32;
+    }
+    if wide {
+        for ((balance, &a), &b) in balance.iter_mut().zip(&list.high).zip(&others.high) {
+            *balance -= (256 * (i32::from(a) + i32::from(b))) as f32;
         }
-        *balance = half - ones as f32;
     }
 }
 
@@ -128,20 +129,19 @@ impl Cosines {
         balance: &[f32; MAX_WIDTH],
         composed: &mut [f32],
     ) {
-        let (composed, _) = composed.as_chunks_mut::<16>();
-        let (balance, _) = balance.as_chunks::<16>();
-        let (low, _) = counts.low.as_chunks::<16>();
-        let (high, _) = counts.high.as_chunks::<16>();
-        for (((composed, balance), low), high) in
-            composed.iter_mut().zip(balance).zip(low).zip(high)
-        {
-            for lane in 0..16 {
-                let mut count = i32::from(low[lane]);
-                if wide {
-                    count += 256 * i32::from(high[lane]);
-                }
-                let t = (balance[lane] - self.shift + (2 * count) as f32) * self.scale;
-                composed[lane] = C::multiply_add(self.weight, sine::<C>(t), composed[lane]);
+        // Plain loops over slices: the compiler makes vectors of them.
+        let add = |composed: &mut f32, balance: f32, count: i32| {
+            let t = (balance - self.shift + (2 * count) as f32) * self.scale;
+            *composed = C::multiply_add(self.weight, sine::<C>(t), *composed);
+        };
+        let tokens = composed.iter_mut().zip(balance).zip(&counts.low);
+        if wide {
+            for (((composed, &balance), &low), &high) in tokens.zip(&counts.high) {
+                add(composed, balance, i32::from(low) + 256 * i32::from(high));
+            }
+        } else {
+            for ((composed, &balance), &low) in tokens {
+                add(composed, balance, i32::from(low));
             }
         }
     }
@@ -151,7 +151,7 @@ impl Cosines {
 #[inline(always)]
 fn sine<C: Counter>(t: f32) -> f32 {
     // The polynomial through the function at Chebyshev nodes in t².
-    const S1: f32 = 1.570_795_1;
+    const S1: f32 = 1.570_795;
     const S3: f32 = -0.645_925_7;
     const S5: f32 = 0.079_500_01;
     const S7: f32 = -0.004_370_586;

@@ -1,7 +1,8 @@
 //! Scoring a document, for any backend: tiles in, similarities to the pool.
 
 use super::{Job, Sink};
-use crate::{Kernels, Workspace, pool, tile::MAX_WIDTH, tile::Tile, workspace::Scratch};
+use crate::pool::{self, Histogram};
+use crate::{Kernels, Workspace, tile::MAX_WIDTH, tile::Tile, workspace::Scratch};
 
 /// What an implementation provides.
 ///
@@ -9,11 +10,14 @@ use crate::{Kernels, Workspace, pool, tile::MAX_WIDTH, tile::Tile, workspace::Sc
 ///
 /// The methods may use instructions that only some CPUs have: the caller runs on one that has them.
 pub(super) trait Backend {
-    /// True if a fused multiply–add is one instruction.
-    const FMA: bool;
-
     /// Computes the similarities of all tokens of `tile` to every term and gives them to `sink`.
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink);
+
+    /// Adds the kernels of all tokens in `histogram` to `sums` and empties it.
+    #[inline(always)]
+    unsafe fn add_histogram(histogram: &mut Histogram, kernels: &Kernels, sums: &mut [f32]) {
+        histogram.drain(kernels, sums);
+    }
 }
 
 /// A tile and where it comes from.
@@ -79,7 +83,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
 
 struct Pool<'a, B> {
     kernels: &'a Kernels,
-    histograms: &'a mut [pool::Histogram],
+    histograms: &'a mut [Histogram],
     /// `[term][kernel]`.
     sums: &'a mut [f32],
     backend: std::marker::PhantomData<B>,
@@ -90,7 +94,8 @@ impl<B: Backend> Pool<'_, B> {
     fn flush(&mut self) {
         let sums = self.sums.chunks_exact_mut(self.kernels.len());
         for (histogram, sums) in self.histograms.iter_mut().zip(sums) {
-            pool::add_histogram::<{ pool::LANES }>(B::FMA, histogram, self.kernels, sums);
+            // SAFETY: whoever made this pool promised a CPU for the backend.
+            unsafe { B::add_histogram(histogram, self.kernels, sums) };
         }
     }
 }

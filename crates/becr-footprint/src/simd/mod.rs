@@ -4,6 +4,8 @@
 //! per token, look up or compute the cosine, compose the terms ([`tile_cosines`]), pool ([`crate::pool`]).
 
 #![allow(unsafe_code)]
+// Registers are worked on side by side, by index.
+#![allow(clippy::needless_range_loop)]
 
 mod adder;
 #[cfg(target_arch = "x86_64")]

@@ -9,8 +9,6 @@ use crate::{query::RowList, tile::Tile, workspace::Counts, workspace::Scratch};
 pub(super) struct Portable;
 
 impl Backend for Portable {
-    const FMA: bool = false;
-
     #[inline(always)]
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
         // SAFETY: nothing here needs a special CPU.
@@ -30,7 +28,7 @@ impl Counter for Portable {
                 // SAFETY: nothing here needs a special CPU.
                 let digits: [Bits; DIGITS] = unsafe {
                     sum_rows(&list.offsets, |offset| {
-                        let start = usize::from(offset) / 64 * row_bytes + 16 * column;
+                        let start = usize::from(offset) / 8 * row_bytes + 16 * column;
                         Bits::from_bytes(&tile.rows[start..start + 16])
                     })
                 };
@@ -41,7 +39,7 @@ impl Counter for Portable {
             // SAFETY: nothing here needs a special CPU.
             let digits: [Bits; DIGITS] = unsafe {
                 sum_rows(&list.offsets, |offset| {
-                    let start = usize::from(offset) / 64 * row_bytes;
+                    let start = usize::from(offset) / 8 * row_bytes;
                     Bits::from_bytes(&tile.rows[start..start + row_bytes])
                 })
             };

@@ -38,7 +38,11 @@ impl Writer {
         let writer = Self::new(&index, fields, dir)?;
         // A writer that was killed leaves files that no commit knows of, under names that the next commit
         // may want.
-        writer.writer.garbage_collect_files().wait().map_err(IndexError::engine(dir))?;
+        writer
+            .writer
+            .garbage_collect_files()
+            .wait()
+            .map_err(IndexError::engine(dir))?;
         Ok(writer)
     }
 
