@@ -61,7 +61,7 @@ pub use record::{NewRecord, Record, Shape};
 pub use size::TableSize;
 pub use snapshot::{Snapshot, Stem};
 pub use statistics::{DocumentFrequency, Totals};
-pub use store::{Header, Store};
+pub use store::{Documents, Header, Store};
 pub use text::Text;
 pub use traits::{DocumentStore, FetchBuffer, GroupStore};
 pub use update::{NewDocument, Update};

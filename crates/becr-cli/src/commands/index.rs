@@ -9,6 +9,7 @@ use becr_encoder::Encoder;
 use becr_index::IndexBuilder;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_model::Model;
+use becr_store::Documents;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -60,6 +61,10 @@ pub(crate) struct Args {
     /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "groups")]
     shard: Option<Shard>,
+    /// Compose documents from the token groups instead of encoding them, the paper's "tokens for Q&D": a
+    /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
+    #[arg(long, conflicts_with = "lexical_only")]
+    compose_documents: bool,
     #[command(flatten)]
     rules: RuleArgs,
     /// Print the summary as JSON.
@@ -142,6 +147,10 @@ fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary
             query_log: args.rules.query_log()?,
             memory: args.rules.memory(),
             shard: args.shard,
+            documents: match args.compose_documents {
+                true => Documents::Composed,
+                false => Documents::Encoded,
+            },
         },
         model: &model,
     };
