@@ -4,6 +4,7 @@
 //! standard output, logs and progress to standard error. Exit status: 0 success, 1 the work failed,
 //! 2 the command line was wrong.
 
+mod backend;
 mod commands;
 mod output;
 mod progress;

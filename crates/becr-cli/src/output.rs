@@ -22,9 +22,17 @@ pub(crate) fn note(message: impl std::fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// Prints an error with its causes.
+/// Prints an error with its causes, but for those that the message before them has told already.
 pub(crate) fn report(error: &anyhow::Error) {
-    note(format_args!("error: {error:#}"));
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    note(format_args!("error: {message}"));
 }
 
 /// True if the reader of our standard output went away, as `becr … | head` does.

@@ -21,10 +21,11 @@ pub struct Report {
 
 /// Reads everything in the index. Damage is in the report; an error means that it could not be read on.
 pub fn verify(dir: &Path) -> Result<Report, IndexError> {
-    Manifest::read(dir)?;
+    let manifest = Manifest::read(dir)?;
     let first_stage = FirstStage::open(dir)?;
     let ids = first_stage.ids()?;
-    if !Store::is_in(dir) {
+    // An index with a model has a store, or has lost it.
+    if manifest.model.is_none() {
         return Ok(Report {
             documents: ids.len() as u64,
             ..Report::default()

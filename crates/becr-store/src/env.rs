@@ -3,6 +3,7 @@
 
 use crate::StoreError;
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
+use rustix::io::Errno;
 use std::path::Path;
 
 /// Address space set aside for the memory map. The file grows only as it is filled.
@@ -18,17 +19,22 @@ pub(crate) fn open(dir: &Path) -> Result<Env<WithoutTls>, StoreError> {
     let mut last = None;
     // Systems that limit address space refuse the larger maps.
     for size in MAP_SIZES {
-        match open_with(dir, size, read_only) {
-            Err(heed::Error::Io(e))
-                if e.raw_os_error() == Some(rustix::io::Errno::NOMEM.raw_os_error()) =>
-            {
-                last = Some(heed::Error::Io(e));
-            }
-            result => return result.map_err(StoreError::engine(dir)),
+        let mut opened = open_with(dir, size, read_only);
+        // Nobody writes to a read-only file system: reading goes without a lock there.
+        if is(&opened, Errno::ROFS) {
+            opened = open_with(dir, size, true);
         }
+        if !is(&opened, Errno::NOMEM) {
+            return opened.map_err(StoreError::engine(dir));
+        }
+        last = opened.err();
     }
     let none = heed::Error::Io(std::io::ErrorKind::OutOfMemory.into());
     Err(StoreError::engine(dir)(last.unwrap_or(none)))
+}
+
+fn is<T>(result: &heed::Result<T>, errno: Errno) -> bool {
+    matches!(result, Err(heed::Error::Io(e)) if e.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 fn open_with(dir: &Path, map_size: usize, read_only: bool) -> heed::Result<Env<WithoutTls>> {

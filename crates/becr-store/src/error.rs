@@ -1,5 +1,6 @@
 //! What can go wrong with a store.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why a store could not be opened, read or written.
@@ -16,7 +17,10 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// No room is left. What was committed before is safe.
-    #[error("{}: no space left on the device; what was committed before is safe, make room and go on", .0.display())]
+    #[error(
+        "{}: no room is left to write (the disk, the quota or the largest file size is full); \
+         what was committed before is safe, make room and go on", .0.display()
+    )]
     Full(PathBuf),
     /// The database engine refused.
     #[error("{}: {source}", path.display())]
@@ -67,7 +71,12 @@ impl StoreError {
     pub(crate) fn engine(path: &Path) -> impl Fn(heed::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| match source {
-            heed::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => {
+            heed::Error::Io(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::StorageFull | ErrorKind::FileTooLarge | ErrorKind::QuotaExceeded
+                ) =>
+            {
                 Self::Full(path.clone())
             }
             source => Self::Engine {

@@ -5,6 +5,12 @@ use crate::statistics::{DocumentFrequency, StemEntry, Totals};
 use crate::{Record, Store, StoreError, Text, env, keys};
 use becr_text::groups::TokenGroup;
 use heed::{RoTxn, WithoutTls};
+use std::time::{Duration, Instant};
+
+/// How long a list of records in memory takes to look up, and more: longer means waiting for the disk.
+const PATIENCE: Duration = Duration::from_millis(1);
+/// Threads that look up records when that means waiting.
+const THREADS: usize = 16;
 
 /// The store as it was when the snapshot was taken. What it lends lies in the memory map: nothing is copied.
 pub struct Snapshot<'s> {
@@ -61,11 +67,49 @@ impl<'s> Snapshot<'s> {
 
     /// Asks the system to read the records soon, all at once, so that a list of records that are not in
     /// memory costs one wait and not one each.
+    ///
+    /// To find a record takes a look into the tree, which may itself not be in memory. When that turns out
+    /// to be slow, several threads share the rest of the list: a disk is at its best with many requests at
+    /// a time.
     pub fn prefetch(&self, numbers: &[u64]) -> Result<(), StoreError> {
-        for &number in numbers {
-            if let Some(bytes) = self.record_bytes(number)? {
-                env::will_need(bytes);
+        // Neighbours share pages of the tree.
+        let mut numbers = numbers.to_vec();
+        numbers.sort_unstable();
+        let begun = Instant::now();
+        for (at, &number) in numbers.iter().enumerate() {
+            self.will_need(number)?;
+            if begun.elapsed() > PATIENCE {
+                return self.prefetch_together(&numbers[at + 1..]);
             }
+        }
+        Ok(())
+    }
+
+    /// A transaction belongs to one thread at a time, so each thread takes a snapshot of its own. It may be
+    /// a later one: then a record that has just been replaced is not prefetched, which costs time alone.
+    fn prefetch_together(&self, numbers: &[u64]) -> Result<(), StoreError> {
+        let (store, share) = (self.store, numbers.len().div_ceil(THREADS).max(1));
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = numbers
+                .chunks(share)
+                .map(|part| {
+                    scope.spawn(move || {
+                        let snapshot = store.snapshot()?;
+                        part.iter()
+                            .try_for_each(|&number| snapshot.will_need(number))
+                    })
+                })
+                .collect();
+            parts.into_iter().try_for_each(|part| match part.join() {
+                Ok(done) => done,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+
+    fn will_need(&self, number: u64) -> Result<(), StoreError> {
+        if let Some(bytes) = self.record_bytes(number)? {
+            env::will_need(bytes);
         }
         Ok(())
     }

@@ -222,18 +222,47 @@ fn what_is_wrong_is_said() {
     );
 }
 
+#[cfg(not(feature = "burn"))]
 #[test]
 fn burn_is_a_feature() {
-    let outcome = encode(
-        &folder(),
-        &["--text", "a", "--out", "x.json", "--backend", "burn"],
-    );
-    assert_eq!(outcome.code, Some(1));
-    assert!(
-        outcome.stderr.contains("--features burn"),
-        "{}",
-        outcome.stderr
-    );
+    for (flags, say) in [
+        (["--backend", "burn", "--device", "cpu"], "--features burn"),
+        (["--backend", "burn", "--device", "cuda"], "--features cuda"),
+        (
+            ["--backend", "native", "--device", "cuda"],
+            "--backend burn",
+        ),
+    ] {
+        let arguments = [&["--text", "a", "--out", "x.json"], &flags[..]].concat();
+        let outcome = encode(&folder(), &arguments);
+        assert_eq!(outcome.code, Some(1));
+        assert!(outcome.stderr.contains(say), "{}", outcome.stderr);
+    }
+}
+
+#[cfg(feature = "burn")]
+#[test]
+fn burn_agrees_with_our_own_code() {
+    let folder = folder();
+    let states = |backend: &str, out: &str| -> Vec<f32> {
+        let texts = ["--text", "neural ranking", "--text", "model"];
+        let arguments = [&texts[..], &["--out", out, "--backend", backend]].concat();
+        let outcome = encode(&folder, &arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let tensors = tensors(&folder.path().join(out));
+        let bytes = tensors
+            .values()
+            .flat_map(|(_, bytes)| bytes.chunks_exact(4));
+        bytes
+            .map(|x| f32::from_le_bytes(x.try_into().unwrap()))
+            .collect()
+    };
+    let native = states("native", "native.safetensors");
+    let burn = states("burn", "burn.safetensors");
+    assert_eq!(native.len(), burn.len());
+    let pairs = native.iter().zip(&burn);
+    let difference = pairs.fold(0.0, |most: f32, (a, b)| most.max((a - b).abs()));
+    assert!(difference < 2e-4, "{difference}");
 }
 
 #[test]

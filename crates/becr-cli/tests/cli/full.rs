@@ -142,6 +142,28 @@ fn the_same_corpus_gives_the_same_index() {
 }
 
 #[test]
+fn coverage_of_queries_is_told() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..40);
+    index(folder.path(), "all.jsonl", "index", &[]);
+    fs::write(
+        folder.path().join("queries.tsv"),
+        "1\triver bank\n2\tunheard bank\n3\t\n",
+    )
+    .unwrap();
+    let arguments = ["stats", "index", "--queries", "queries.tsv"];
+    let stats = run(folder.path(), &[&arguments[..], &["--json"]].concat()).stdout;
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    let coverage = &stats["store"]["coverage"];
+    assert_eq!(coverage["words"]["asked"], 4, "{coverage}");
+    assert_eq!(coverage["words"]["found"], 3, "{coverage}");
+    assert_eq!(coverage["pairs"]["asked"], 2, "{coverage}");
+    assert!(coverage["pairs"]["found"].as_u64() < Some(2), "{coverage}");
+    let text = run(folder.path(), &arguments).stdout;
+    assert!(text.contains("3 of 4 (75.0 %)"), "{text}");
+}
+
+#[test]
 fn parts_merge_to_the_whole() {
     let folder = folder();
     corpus(folder.path(), "all.jsonl", 0..30);

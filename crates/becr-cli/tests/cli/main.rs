@@ -6,6 +6,7 @@ mod cost;
 mod demo;
 mod encode;
 mod eval;
+mod failures;
 mod folds;
 mod full;
 mod index;

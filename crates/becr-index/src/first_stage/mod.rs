@@ -11,6 +11,7 @@
 //!   all the same if it has nothing else ("The Who").
 
 mod analysis;
+mod medium;
 mod schema;
 pub mod search;
 mod statistics;

@@ -1,5 +1,6 @@
 //! The engine's fields.
 
+use super::medium::Medium;
 use super::{FOLDER, analysis};
 use crate::IndexError;
 use std::path::Path;
@@ -60,7 +61,8 @@ pub(super) fn open(dir: &Path) -> Result<(Index, Fields), IndexError> {
         });
     }
     let engine = IndexError::engine(dir);
-    let index = Index::open_in_dir(folder).map_err(&engine)?;
+    let index = Medium::open(&folder).and_then(Index::open);
+    let index = index.map_err(&engine)?;
     register(&index);
     let field = |name| index.schema().get_field(name).map_err(&engine);
     let fields = Fields {

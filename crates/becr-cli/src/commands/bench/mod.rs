@@ -3,6 +3,7 @@
 mod encoder;
 mod engine;
 mod index;
+mod store;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,7 @@ enum Benchmark {
     Engine(engine::Args),
     Encoder(encoder::Args),
     Index(index::Args),
+    Store(store::Args),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -26,5 +28,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Benchmark::Engine(args) => engine::run(args),
         Benchmark::Encoder(args) => encoder::run(args),
         Benchmark::Index(args) => index::run(args),
+        Benchmark::Store(args) => store::run(args),
     }
 }

@@ -2,9 +2,10 @@
 
 mod write;
 
+use crate::backend;
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
-use becr_encoder::{Batch, Document, EncodedDocument, Encoder, NativeEncoder, Tokenised};
+use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
 use becr_model::{Layers, Model};
 use becr_text::pieces::Pieces;
 use serde::Serialize;
@@ -51,18 +52,8 @@ pub(crate) struct Args {
     /// Write footprints instead of vectors.
     #[arg(long)]
     footprints: bool,
-    /// What computes.
-    #[arg(long, value_enum, default_value_t, env = "BECR_BACKEND")]
-    backend: BackendKind,
-}
-
-#[derive(Clone, Copy, Default, clap::ValueEnum)]
-enum BackendKind {
-    /// Our own code for CPUs.
-    #[default]
-    Native,
-    /// The burn framework; needs a build with the feature `burn`.
-    Burn,
+    #[command(flatten)]
+    backend: backend::Args,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -91,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "encoder_id": model.encoder_id(),
         "layers": model.config.kept_layers().map_err(anyhow::Error::msg)?,
     });
-    let encoder = open(args.backend, model)?;
+    let encoder = args.backend.open(model)?;
     let results = if args.footprints {
         footprints(&encoder, documents)?
     } else {
@@ -104,24 +95,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         write::safetensors(&args.out, &header, shape, &results)
     }?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn open(kind: BackendKind, model: Model) -> anyhow::Result<Encoder> {
-    let Model {
-        config,
-        tokenizer,
-        weights,
-        ..
-    } = model;
-    match kind {
-        BackendKind::Native => Ok(Encoder::new(
-            &tokenizer,
-            Box::new(NativeEncoder::new(&config, weights)?),
-        )?),
-        BackendKind::Burn => bail!(
-            "this becr was built without burn; build it with `--features burn`, or use --backend native"
-        ),
-    }
 }
 
 fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {

@@ -1,10 +1,13 @@
 //! `becr stats`: what an index holds and what it takes.
 
+mod coverage;
+
 use super::measured::{PerDocument, StoreSizes};
 use crate::output;
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_store::{Documents, Store};
+use coverage::Coverage;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::Write;
@@ -19,6 +22,10 @@ pub(crate) struct Args {
     /// Also print a hash of all documents, statistics and token groups: equal for indexes that hold the same.
     #[arg(long)]
     digest: bool,
+    /// Also tell which share of the words and pairs of these queries the token groups cover: TSV (id, text),
+    /// JSON lines or TREC topics.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
     /// Print as JSON.
     #[arg(long)]
     json: bool,
@@ -38,14 +45,15 @@ struct StoreStats {
     #[serde(flatten)]
     measured: StoreSizes,
     per_document: PerDocument,
+    coverage: Option<Coverage>,
     digest: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let manifest = Manifest::read(&args.index)?;
     let documents = FirstStage::open(&args.index)?.documents();
-    let store = match Store::is_in(&args.index) {
-        true => Some(store_stats(&Store::open(&args.index)?, args.digest)?),
+    let store = match manifest.model.is_some() {
+        true => Some(store_stats(&Store::open(&args.index)?, args)?),
         false => None,
     };
     let stats = Stats {
@@ -63,12 +71,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn store_stats(store: &Store, digest: bool) -> anyhow::Result<StoreStats> {
+fn store_stats(store: &Store, args: &Args) -> anyhow::Result<StoreStats> {
     let measured = StoreSizes::measure(store)?;
     Ok(StoreStats {
         per_document: measured.per_document(),
         measured,
-        digest: match digest {
+        coverage: match &args.queries {
+            Some(queries) => Some(Coverage::of(queries, store)?),
+            None => None,
+        },
+        digest: match args.digest {
             true => Some(store.snapshot()?.digest()?),
             false => None,
         },
@@ -164,6 +176,9 @@ fn print(stats: &Stats) -> anyhow::Result<()> {
         "    pages less index and features are {:.3} × the least the footprints take",
         one.overhead
     )?;
+    if let Some(coverage) = &store.coverage {
+        coverage.print(&mut out)?;
+    }
     if let Some(digest) = &store.digest {
         writeln!(out, "  digest               {digest}")?;
     }

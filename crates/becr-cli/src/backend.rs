@@ -1,0 +1,108 @@
+//! What computes hidden states: the flags of every command that encodes.
+
+use anyhow::bail;
+use becr_encoder::{Backend, Encoder, NativeEncoder};
+use becr_model::{Config, Model, Weights};
+use std::path::{Path, PathBuf};
+
+/// Launches of a batch on a GPU: several, so that it is not left waiting.
+const LAUNCHES: usize = 8;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What computes.
+    #[arg(long, value_enum, default_value_t, env = "BECR_BACKEND")]
+    backend: Kind,
+    /// Where --backend burn computes.
+    #[arg(long, value_enum, default_value_t, env = "BECR_DEVICE")]
+    device: Device,
+    /// Where the kernels tuned and compiled for a GPU are kept [default: becr/kernels in the user's cache directory].
+    #[arg(long, value_name = "DIR", env = "BECR_KERNELS")]
+    kernels: Option<PathBuf>,
+    /// Tokens that go through the model together on a GPU; lower it if the GPU's memory does not suffice.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        default_value_t = 32_768,
+        env = "BECR_LAUNCH_TOKENS"
+    )]
+    launch_tokens: usize,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
+enum Kind {
+    /// Our own code for CPUs.
+    #[default]
+    Native,
+    /// The burn framework; needs a build with the feature `burn`.
+    Burn,
+}
+
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Device {
+    /// The processor: slower than --backend native, to check the computation.
+    #[default]
+    Cpu,
+    /// An NVIDIA GPU; needs a build with the feature `cuda`.
+    Cuda,
+}
+
+impl Args {
+    /// Joins a model and what computes.
+    pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
+        let Model {
+            config,
+            tokenizer,
+            weights,
+            ..
+        } = model;
+        let encoder = match (self.backend, self.device) {
+            (Kind::Native, Device::Cpu) => {
+                Encoder::new(&tokenizer, Box::new(NativeEncoder::new(&config, weights)?))?
+            }
+            (Kind::Native, Device::Cuda) => {
+                bail!("our own code computes on the CPU; use --backend burn --device cuda")
+            }
+            (Kind::Burn, Device::Cpu) => Encoder::new(&tokenizer, burn(&config, &weights)?)?,
+            (Kind::Burn, Device::Cuda) => {
+                let (tokens, kernels) = (self.launch_tokens, self.kernels.as_deref());
+                let backend = cuda(&config, &weights, tokens, kernels)?;
+                let tokens = LAUNCHES.saturating_mul(tokens);
+                Encoder::new(&tokenizer, backend)?.with_batch_tokens(tokens)
+            }
+        };
+        Ok(encoder)
+    }
+}
+
+#[cfg(feature = "burn")]
+fn burn(config: &Config, weights: &Weights) -> anyhow::Result<Box<dyn Backend>> {
+    Ok(becr_encoder_burn::on_cpu(config, weights)?)
+}
+
+#[cfg(not(feature = "burn"))]
+fn burn(_: &Config, _: &Weights) -> anyhow::Result<Box<dyn Backend>> {
+    bail!(
+        "this becr was built without burn; build it with `--features burn`, or use --backend native"
+    )
+}
+
+#[cfg(feature = "cuda")]
+fn cuda(
+    config: &Config,
+    weights: &Weights,
+    launch_tokens: usize,
+    kernels: Option<&Path>,
+) -> anyhow::Result<Box<dyn Backend>> {
+    use becr_encoder_burn::cuda;
+    let kernels = kernels.map_or_else(cuda::default_cache, Path::to_path_buf);
+    let backend = cuda::on_cuda(config, weights, 0, launch_tokens, &kernels)?;
+    Ok(backend)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda(_: &Config, _: &Weights, _: usize, _: Option<&Path>) -> anyhow::Result<Box<dyn Backend>> {
+    bail!(
+        "this becr was built without GPU support; build it with `--features cuda`, or use --backend native"
+    )
+}

@@ -1,0 +1,195 @@
+//! The encoder: batches to a device, bits back.
+
+use crate::Cpu;
+use crate::footprints::{Projection, pooled};
+use crate::forward::{Input, MASKED};
+use crate::parameters::Parameters;
+use crate::results::{Launched, Results, values};
+use crate::shapes::{Chunk, Shapes};
+use crate::spans::{Layout, Pooling};
+use crate::turn::{NAME, Turn, error};
+use becr_encoder::{
+    Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes,
+};
+use becr_model::{Config, Weights};
+use burn::tensor::backend::Backend as Device;
+use burn::tensor::{Int, Tensor, TensorData, Transaction};
+
+/// Tokens that go through the model together on a CPU. It bounds the memory that attention takes.
+const CPU_TOKENS: usize = 4096;
+
+/// The forward pass on a device of burn's.
+#[derive(Debug)]
+pub struct BurnEncoder<B: Device> {
+    device: B::Device,
+    parameters: Parameters<B>,
+    projection: Option<Projection<B>>,
+    shape: Shape,
+    shapes: Shapes,
+    turn: Turn,
+}
+
+/// An encoder on burn's CPU backend.
+///
+/// Behind a trait object, so that burn is compiled here and not again in the crates that use it.
+pub fn on_cpu(config: &Config, weights: &Weights) -> Result<Box<dyn Backend>, EncodeError> {
+    let shapes = Shapes::exact(CPU_TOKENS);
+    let encoder = BurnEncoder::<Cpu>::new(config, weights, Default::default(), shapes)?;
+    Ok(Box::new(encoder))
+}
+
+impl<B: Device> BurnEncoder<B> {
+    /// Uploads a model, without the layers behind the last kept one.
+    pub fn new(
+        config: &Config,
+        weights: &Weights,
+        device: B::Device,
+        shapes: Shapes,
+    ) -> Result<Self, EncodeError> {
+        let shape = Shape::new(config)?;
+        let depth = shape.layers.last().copied().unwrap_or(0);
+        let planes = hyperplanes(config)?;
+        let turn = Turn::new();
+        let (parameters, projection) = turn.run("uploading the model", || {
+            Ok((
+                Parameters::upload(config, weights, depth, &device),
+                planes.map(|planes| Projection::upload(&planes, &device)),
+            ))
+        })?;
+        Ok(Self {
+            device,
+            parameters,
+            projection,
+            shape,
+            shapes,
+            turn,
+        })
+    }
+
+    /// Queues all of a batch before anything is read, so that the device goes from chunk to chunk without a pause.
+    fn launch(&self, batch: &Batch, layout: &Layout, mut launched: Launched<B>) -> Launched<B> {
+        for (number, chunk) in layout.chunks.iter().enumerate() {
+            self.launch_chunk(batch, layout, number, chunk, &mut launched);
+        }
+        launched
+    }
+
+    fn launch_chunk(
+        &self,
+        batch: &Batch,
+        layout: &Layout,
+        number: usize,
+        chunk: &Chunk,
+        launched: &mut Launched<B>,
+    ) {
+        let footprints = &mut launched.footprints.pooling[number];
+        let vectors = &mut launched.vectors.pooling[number];
+        let projection = (self.projection.as_ref()).filter(|_| *footprints != Pooling::Nothing);
+        let footprint_pool = footprints.upload(chunk, &self.device);
+        let vector_pool = vectors.upload(chunk, &self.device);
+        if projection.is_none() && vector_pool.is_none() {
+            return;
+        }
+        let mut packed = Vec::new();
+        let mut means = None;
+        self.forward(batch, layout, chunk, |layer, hidden| {
+            if let Some(projection) = projection {
+                packed.push(projection.footprints(hidden, footprint_pool.as_ref()));
+            }
+            if let Some(pool) = &vector_pool
+                && Some(&layer) == self.shape.layers.last()
+            {
+                means = Some(pooled(hidden.clone(), pool));
+            }
+        });
+        launched.output(number, packed, means);
+    }
+
+    /// Runs a chunk through the model and shows the hidden states of kept layers.
+    fn forward(
+        &self,
+        batch: &Batch,
+        layout: &Layout,
+        chunk: &Chunk,
+        mut show: impl FnMut(usize, &Tensor<B, 2>),
+    ) {
+        let input = self.input(batch, layout, chunk);
+        self.parameters.forward(input, |layer, hidden| {
+            if self.shape.layers.contains(&layer) {
+                show(layer, hidden);
+            }
+        });
+    }
+
+    fn input(&self, batch: &Batch, layout: &Layout, chunk: &Chunk) -> Input<B> {
+        let &Chunk { rows, length, .. } = chunk;
+        let mut ids = vec![0i32; rows * length];
+        // A row without a sequence attends to all of its nothing, which keeps it finite.
+        let mut mask = vec![0.0; rows * length];
+        for (row, tokens) in layout.rows(chunk).enumerate() {
+            let start = row * length;
+            let end = start + tokens.len();
+            for (place, &id) in ids[start..end].iter_mut().zip(&batch.ids()[tokens]) {
+                *place = id as i32;
+            }
+            mask[end..start + length].fill(MASKED);
+        }
+        let ids = TensorData::new(ids, [rows, length]);
+        let mask = TensorData::new(mask, [rows, 1, 1, length]);
+        Input {
+            ids: Tensor::<B, 2, Int>::from_data(ids, &self.device),
+            mask: Tensor::from_data(mask, &self.device),
+        }
+    }
+}
+
+impl<B: Device> Backend for BurnEncoder<B> {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
+        batch.check(&self.shape)?;
+        let dim = self.shape.dim;
+        let mut layers = vec![vec![0.0; batch.tokens() * dim]; self.shape.layers.len()];
+        let layout = Layout::new(batch, &self.shapes, self.shape.max_tokens);
+        for chunk in &layout.chunks {
+            let states = self.turn.run("computing hidden states", || {
+                let mut kept = Transaction::<B>::default();
+                self.forward(batch, &layout, chunk, |_, hidden| {
+                    kept = std::mem::take(&mut kept).register(hidden.clone());
+                });
+                kept.try_execute()
+                    .map_err(|problem| error(format!("reading hidden states: {problem}")))
+            })?;
+            for (states, layer) in states.iter().zip(&mut layers) {
+                let states = values::<f32>(states)?;
+                for (row, tokens) in layout.rows(chunk).enumerate() {
+                    let found = &states[row * chunk.length * dim..][..tokens.len() * dim];
+                    layer[tokens.start * dim..tokens.end * dim].copy_from_slice(found);
+                }
+            }
+        }
+        Ok(HiddenStates { dim, layers })
+    }
+
+    fn encode(&self, batch: &Batch, wanted: &Wanted) -> Result<Encoded, EncodeError> {
+        batch.check(&self.shape)?;
+        wanted.check(batch)?;
+        if self.projection.is_none() && !wanted.footprints.is_empty() {
+            return Err(EncodeError::RawVectors);
+        }
+        let layout = Layout::new(batch, &self.shapes, self.shape.max_tokens);
+        let footprints = Results::new(layout.locate(&wanted.footprints, true)?);
+        let vectors = Results::new(layout.locate(&wanted.vectors, false)?);
+        let launched = Launched::new(footprints, vectors);
+        let returned = self.turn.run("encoding a batch", || {
+            self.launch(batch, &layout, launched).read()
+        })?;
+        returned.unpack(&self.shape)
+    }
+}
