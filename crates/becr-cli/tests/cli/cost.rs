@@ -129,7 +129,7 @@ fn an_index_predicts_a_larger_one() {
     let on_disk = size(&folder.path().join("index")) as f64;
     let counted = same["prediction"]["bytes"].as_f64().unwrap();
     assert!(
-        counted <= on_disk && counted > on_disk - 20_000.0,
+        counted <= on_disk && counted > on_disk - 4_000.0,
         "{counted} of {on_disk}"
     );
     let footprints = part(&same, "footprints", "measured");
@@ -170,7 +170,11 @@ fn an_index_predicts_a_larger_one() {
     }
 }
 
+/// Bytes of all files but the readers' table of LMDB, whose size has nothing to do with the index.
 fn size(path: &Path) -> u64 {
+    if path.ends_with("lock.mdb") {
+        return 0;
+    }
     let Ok(entries) = std::fs::read_dir(path) else {
         return std::fs::metadata(path).unwrap().len();
     };
