@@ -2,10 +2,9 @@
 
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
-use crate::{output, progress};
+use crate::{backend, output, progress};
 use anyhow::Context;
 use becr_corpus::Corpus;
-use becr_encoder::Encoder;
 use becr_index::IndexBuilder;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_model::Model;
@@ -67,6 +66,8 @@ pub(crate) struct Args {
     compose_documents: bool,
     #[command(flatten)]
     rules: RuleArgs,
+    #[command(flatten)]
+    backend: backend::Args,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -135,7 +136,7 @@ fn fill(
 
 fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary, u64)> {
     let model = Model::read(directory)?;
-    let encoder = Encoder::open(directory)?;
+    let encoder = args.backend.open(Model::read(directory)?)?;
     let build = FullBuild {
         encoder: &encoder,
         corpus: &|| Ok(args.corpus.open()?),
