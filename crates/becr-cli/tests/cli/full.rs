@@ -317,7 +317,7 @@ fn what_does_not_fit_is_refused() {
         Some(2),
         "no model"
     );
-    // A backend that this build does not have, or that no device of the kind can run.
+    // Our own code knows no GPU.
     let device = ["index", "all.jsonl", "--out", "no", "--model", "model"];
     let device = becr(
         folder.path(),
