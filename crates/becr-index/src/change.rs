@@ -55,7 +55,7 @@ pub fn add(
         Ok(document)
     });
     let mut writer = BatchWriter::new(index, keep_text);
-    encoder.encode(documents, |document, footprints| {
+    encoder.footprints_for(&store, documents, |document, footprints| {
         writer.push(document, footprints)
     })?;
     writer.flush()?;
@@ -126,6 +126,7 @@ pub fn merge(
     let list = GroupList::open(&first.join(crate::full::GROUP_LIST))?;
     for (part, store) in parts.iter().zip(&stores) {
         store.check_encoder(&stores[0].header().encoder_id)?;
+        store.check_documents(stores[0].header().documents)?;
         let other = GroupList::open(&part.join(crate::full::GROUP_LIST))?;
         if other.digest() != list.digest() {
             return Err(IndexError::OtherGroups {
@@ -232,9 +233,9 @@ fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
     if list.is_file() {
         copy(list, to.join(crate::full::GROUP_LIST))?;
     }
-    let model = from.join("model");
+    let model = from.join(crate::full::MODEL);
     if let Ok(entries) = std::fs::read_dir(&model) {
-        let folder = to.join("model");
+        let folder = to.join(crate::full::MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
         for entry in entries.flatten() {
             copy(entry.path(), folder.join(entry.file_name()))?;

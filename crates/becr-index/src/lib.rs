@@ -32,8 +32,10 @@ pub mod first_stage;
 pub mod full;
 pub mod live;
 pub mod manifest;
+mod size;
 pub mod staging;
 pub mod verify;
 
 pub use build::{IndexBuilder, Summary};
 pub use error::IndexError;
+pub use size::FileSizes;

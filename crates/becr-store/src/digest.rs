@@ -25,6 +25,7 @@ impl Snapshot<'_> {
             .concat(),
         );
         part(&mut hasher, &header.window.to_le_bytes());
+        part(&mut hasher, header.documents.name().as_bytes());
         let names = self.feature_names()?;
         for row in tables.numbers.iter(&self.txn).map_err(&engine)? {
             let (_, number) = row.map_err(&engine)?;

@@ -30,11 +30,9 @@ pub(crate) fn encode(footprints: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> GroupRecord<'a> {
-    pub(crate) fn decode(
-        bytes: &'a [u8],
-        slots: usize,
-        shape: Shape,
-    ) -> Result<Self, &'static str> {
+    /// Reads the value of a group of `slots` words, one or two, and checks it against its checksum; the error
+    /// says what is wrong.
+    pub fn decode(bytes: &'a [u8], slots: usize, shape: Shape) -> Result<Self, &'static str> {
         let (sum, footprints) = bytes
             .split_first_chunk::<CHECKSUM>()
             .ok_or("it is too short")?;

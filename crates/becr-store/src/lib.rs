@@ -7,6 +7,7 @@
 //! | [`Snapshot`] | a consistent view, lending records straight from the memory map |
 //! | [`Record`], [`ForwardIndex`] | a document as one checked value |
 //! | [`GroupRecord`] | a token group's footprints |
+//! | [`DocumentStore`], [`GroupStore`] | what re-ranking asks of a store, embedded or not |
 //!
 //! Documents are independent of each other: to add, change or delete one touches its record and the counts of
 //! its own words, whatever the size of the collection.
@@ -48,6 +49,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod traits;
 mod update;
 mod varint;
 mod verify;
@@ -59,7 +61,8 @@ pub use record::{NewRecord, Record, Shape};
 pub use size::TableSize;
 pub use snapshot::{Snapshot, Stem};
 pub use statistics::{DocumentFrequency, Totals};
-pub use store::{Header, Store};
+pub use store::{Documents, Header, Store};
 pub use text::Text;
+pub use traits::{DocumentStore, FetchBuffer, GroupStore};
 pub use update::{NewDocument, Update};
 pub use verify::Findings;

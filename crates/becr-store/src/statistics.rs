@@ -11,7 +11,7 @@ pub struct Totals {
     pub title_words: u64,
     /// Words of all bodies.
     pub body_words: u64,
-    /// WordPieces of all documents.
+    /// Footprints of all documents: WordPieces, or words of documents that are composed.
     pub tokens: u64,
     /// The number that the next new document gets. Numbers are never used again.
     pub next_document: u64,

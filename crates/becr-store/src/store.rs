@@ -24,6 +24,30 @@ pub struct Header {
     pub shape: Shape,
     /// Largest distance of the words of a pair.
     pub window: usize,
+    /// Where the documents' footprints come from.
+    #[serde(default)]
+    pub documents: Documents,
+}
+
+/// Where the footprints of documents come from. A store has one kind only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Documents {
+    /// The encoder read them: a footprint for each WordPiece.
+    #[default]
+    Encoded,
+    /// The paper's “tokens for Q&D”: composed from the token groups in the store, a footprint for each word.
+    Composed,
+}
+
+impl Documents {
+    /// As JSON has it: `encoded`, `composed`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Encoded => "encoded",
+            Self::Composed => "composed",
+        }
+    }
 }
 
 impl Header {
@@ -34,6 +58,7 @@ impl Header {
             encoder_id: encoder_id.into(),
             shape,
             window,
+            documents: Documents::default(),
         }
     }
 }
@@ -144,8 +169,10 @@ impl Store {
         begun().map_err(StoreError::engine(&path))?;
         drop(env);
         let store = Self::open(dir)?;
+        store.check_encoder(&header.encoder_id)?;
+        store.check_documents(header.documents)?;
         if store.header != *header {
-            return Err(store.other_encoder(&header.encoder_id));
+            return Err(store.refused("it was begun with other layers, bits or window".into()));
         }
         Ok(store)
     }
@@ -185,6 +212,26 @@ impl Store {
             Ok(())
         } else {
             Err(self.other_encoder(encoder_id))
+        }
+    }
+
+    /// Refuses documents of the other kind: scores of encoded and of composed documents do not compare.
+    pub fn check_documents(&self, documents: Documents) -> Result<(), StoreError> {
+        let found = self.header.documents;
+        if found == documents {
+            return Ok(());
+        }
+        Err(self.refused(format!(
+            "its documents are {}, these are {}; one index holds one kind",
+            found.name(),
+            documents.name()
+        )))
+    }
+
+    fn refused(&self, reason: String) -> StoreError {
+        StoreError::Refused {
+            what: self.path.display().to_string(),
+            reason,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The store as a whole: exact statistics, consistent snapshots, refusals.
 
-use crate::{Header, NewDocument, Shape, Store, StoreError};
+use crate::{Documents, Header, NewDocument, Shape, Store, StoreError};
 use becr_text::groups::TokenGroup;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -218,6 +218,25 @@ fn other_encoders_and_wrong_sizes_are_refused() {
         Store::open(&folder.path().join("nowhere")),
         Err(StoreError::Missing(_))
     ));
+}
+
+#[test]
+fn a_store_begun_otherwise_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Store::create(folder.path(), &header()).unwrap());
+    let composed = Header {
+        documents: Documents::Composed,
+        ..header()
+    };
+    let error = Store::create(folder.path(), &composed).err().unwrap();
+    assert!(error.to_string().contains("composed"), "{error}");
+    let other = Header {
+        window: 5,
+        ..header()
+    };
+    let error = Store::create(folder.path(), &other).err().unwrap();
+    assert!(error.to_string().contains("window"), "{error}");
+    drop(Store::create(folder.path(), &header()).unwrap());
 }
 
 #[test]

@@ -185,13 +185,32 @@ impl Query {
     /// and which share its weight. Both are asked once per distinct group.
     pub fn compose(
         &self,
+        found: impl FnMut(&TokenGroup) -> bool,
+        pieces: impl FnMut(&str) -> Vec<String>,
+    ) -> Composition {
+        self.compose_terms(self.deep_terms(), found, pieces)
+    }
+
+    /// [`Query::compose`] for every term, stop words too: what a text needs that is not a query but a
+    /// document composed of token groups.
+    pub fn compose_all(
+        &self,
+        found: impl FnMut(&TokenGroup) -> bool,
+        pieces: impl FnMut(&str) -> Vec<String>,
+    ) -> Composition {
+        self.compose_terms(self.terms.iter(), found, pieces)
+    }
+
+    fn compose_terms<'a>(
+        &self,
+        chosen: impl Iterator<Item = &'a Term>,
         mut found: impl FnMut(&TokenGroup) -> bool,
         mut pieces: impl FnMut(&str) -> Vec<String>,
     ) -> Composition {
         let known: Vec<bool> = self.groups.iter().map(&mut found).collect();
         let mut groups = GroupSet::default();
         let mut terms = Vec::new();
-        for term in self.deep_terms() {
+        for term in chosen {
             let Some((unigram, pairs)) = term.members.split_first() else {
                 continue;
             };
@@ -358,6 +377,10 @@ mod tests {
         let composed = query.compose(|_| true, no_pieces);
         let words: Vec<&str> = composed.terms.iter().map(|t| t.word.as_str()).collect();
         assert_eq!(words, ["bank", "england"]);
+        let all = query.compose_all(|_| true, no_pieces);
+        let words: Vec<&str> = all.terms.iter().map(|t| t.word.as_str()).collect();
+        assert_eq!(words, ["bank", "of", "england"]);
+        assert_eq!(all.terms[0].members, composed.terms[0].members);
         assert!(
             composed
                 .groups

@@ -1,9 +1,8 @@
 //! `becr add`, `update`, `delete`, `compact`, `merge`: an index that lives.
 
 use super::corpus::CorpusArgs;
-use crate::{output, progress};
+use crate::{backend, output, progress};
 use anyhow::Context;
-use becr_encoder::Encoder;
 use becr_index::change::{self, Changed, Existing};
 use becr_index::full::DocumentEncoder;
 use becr_index::live::LiveIndex;
@@ -23,6 +22,8 @@ pub(crate) struct PutArgs {
     /// Directory of the model, if it is no longer where it was when the index was built.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
+    #[command(flatten)]
+    backend: backend::Args,
     /// Print what was done as JSON.
     #[arg(long)]
     json: bool,
@@ -68,7 +69,7 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
     let model = Model::read(&directory)
         .with_context(|| "cannot read the model of this index; name its directory with --model")?;
     index.store().check_encoder(&model.encoder_id())?;
-    let encoder = Encoder::open(&directory)?;
+    let encoder = args.backend.open(Model::read(&directory)?)?;
     let encoder = DocumentEncoder::new(&model, &encoder)?;
     let stages = progress::Stages::default();
     let changed = change::add(&mut index, &encoder, args.corpus.open()?, existing, &stages);

@@ -2,13 +2,13 @@
 
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
-use crate::{output, progress};
+use crate::{backend, output, progress};
 use anyhow::Context;
 use becr_corpus::Corpus;
-use becr_encoder::Encoder;
 use becr_index::IndexBuilder;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_model::Model;
+use becr_store::Documents;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -60,8 +60,14 @@ pub(crate) struct Args {
     /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "groups")]
     shard: Option<Shard>,
+    /// Compose documents from the token groups instead of encoding them, the paper's "tokens for Q&D": a
+    /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
+    #[arg(long, conflicts_with = "lexical_only")]
+    compose_documents: bool,
     #[command(flatten)]
     rules: RuleArgs,
+    #[command(flatten)]
+    backend: backend::Args,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -130,7 +136,7 @@ fn fill(
 
 fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary, u64)> {
     let model = Model::read(directory)?;
-    let encoder = Encoder::open(directory)?;
+    let encoder = args.backend.open(Model::read(directory)?)?;
     let build = FullBuild {
         encoder: &encoder,
         corpus: &|| Ok(args.corpus.open()?),
@@ -142,6 +148,10 @@ fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary
             query_log: args.rules.query_log()?,
             memory: args.rules.memory(),
             shard: args.shard,
+            documents: match args.compose_documents {
+                true => Documents::Composed,
+                false => Documents::Encoded,
+            },
         },
         model: &model,
     };

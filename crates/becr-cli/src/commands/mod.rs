@@ -9,6 +9,7 @@ mod encode;
 mod eval;
 mod folds;
 mod index;
+mod measured;
 mod model;
 mod sample;
 mod search;

@@ -317,6 +317,17 @@ fn what_does_not_fit_is_refused() {
         Some(2),
         "no model"
     );
+    // Our own code knows no GPU.
+    let device = ["index", "all.jsonl", "--out", "no", "--model", "model"];
+    let device = becr(
+        folder.path(),
+        &[&device[..], &["--device", "cuda"]].concat(),
+    );
+    assert!(
+        device.code == Some(1) && device.stderr.contains("--backend burn"),
+        "{}",
+        device.stderr
+    );
     let shard = [
         "index",
         "all.jsonl",

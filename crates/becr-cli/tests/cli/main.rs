@@ -1,6 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
 mod bench_engine;
+mod composed;
 mod cost;
 mod demo;
 mod encode;

@@ -24,4 +24,4 @@ pub use search::{FirstStage, Hit};
 pub use writer::{BYTES_PER_THREAD, Writer, threads};
 
 /// Folder of the engine's files inside an index directory.
-const FOLDER: &str = "first-stage";
+pub(crate) const FOLDER: &str = "first-stage";

@@ -1,10 +1,11 @@
 //! The documents of an index: encoded and stored, in batches that are committed as they come.
 
+use super::composed::Composer;
 use super::encoding::{DocumentEncoder, Footprints};
 use super::{FullBuild, Observer, Stage};
 use crate::IndexError;
 use crate::live::{Change, LiveIndex};
-use becr_store::NewDocument;
+use becr_store::{Documents, NewDocument, Store};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -47,7 +48,7 @@ impl FullBuild<'_> {
             }
         });
         let mut writer = BatchWriter::new(index, self.options.keep_text);
-        encoder.encode(documents, |document, footprints| {
+        encoder.footprints_for(&store, documents, |document, footprints| {
             writer.push(document, footprints)
         })?;
         writer.flush()?;
@@ -57,9 +58,30 @@ impl FullBuild<'_> {
 }
 
 impl DocumentEncoder<'_> {
+    /// Encodes or composes a stream of documents, as `store` has them, and hands each on, in order.
+    pub(crate) fn footprints_for(
+        &self,
+        store: &Store,
+        documents: impl Iterator<Item = Result<becr_corpus::Document, IndexError>>,
+        mut emit: impl FnMut(becr_corpus::Document, Footprints) -> Result<(), IndexError>,
+    ) -> Result<(), IndexError> {
+        match store.header().documents {
+            Documents::Encoded => self.encode(documents, emit),
+            Documents::Composed => {
+                let composer = Composer::new(store, self.encoder.word_pieces());
+                for document in documents {
+                    let document = document?;
+                    let footprints = composer.compose(&document.title, &document.text)?;
+                    emit(document, footprints)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// Encodes a stream of documents and hands each on with its footprints, in order. Memory is bounded by
     /// the encoder's batch.
-    pub(crate) fn encode(
+    fn encode(
         &self,
         documents: impl Iterator<Item = Result<becr_corpus::Document, IndexError>>,
         mut emit: impl FnMut(becr_corpus::Document, Footprints) -> Result<(), IndexError>,

@@ -15,6 +15,7 @@ pub struct DocumentEncoder<'a> {
 }
 
 /// The parts of a record that come from the encoder.
+#[derive(Debug)]
 pub(crate) struct Footprints {
     pub(crate) tokens: u32,
     pub(crate) tiles: Vec<u8>,

@@ -5,8 +5,15 @@
 //! corpus ─ encode documents ─────────────────────────────────────────► store, first stage
 //! ```
 //!
+//! Or, with [`Documents::Composed`], no document meets the encoder:
+//!
+//! ```text
+//! corpus ─ compose documents from the stored token groups ────────────► store, first stage
+//! ```
+//!
 //! Every stage leaves its result in `DIR.partial`, and an interrupted build goes on from there.
 
+mod composed;
 mod documents;
 mod encoding;
 mod groups;
@@ -22,12 +29,15 @@ use becr_corpus::Corpus;
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
 use becr_model::Model;
-use becr_store::{Header, Shape};
+use becr_store::{Documents, Header, Shape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The chosen token groups, inside an index.
 pub(crate) const GROUP_LIST: &str = "groups.list";
+
+/// The model's small files, inside an index.
+pub(crate) const MODEL: &str = "model";
 
 /// What to build, and from what.
 pub struct FullBuild<'a> {
@@ -61,6 +71,8 @@ pub struct BuildOptions {
     pub memory: usize,
     /// Build only this part of the documents.
     pub shard: Option<Shard>,
+    /// Encode the documents, or compose them from the token groups.
+    pub documents: Documents,
 }
 
 /// One of several parts of a corpus: documents go by their place in it.
@@ -155,14 +167,14 @@ impl FullBuild<'_> {
             .ok_or_else(|| IndexError::RawModel(self.model.directory.clone()))?;
         let layers = shape.layers.len() as u16;
         let window = self.model.config.settings().window;
-        Ok(Header::new(
-            encoder_id,
-            Shape {
-                layers,
-                bits: bits as u16,
-            },
-            window,
-        ))
+        let shape = Shape {
+            layers,
+            bits: bits as u16,
+        };
+        Ok(Header {
+            documents: self.options.documents,
+            ..Header::new(encoder_id, shape, window)
+        })
     }
 
     /// What must be the same for one try to go on with another's work.
@@ -193,7 +205,7 @@ impl FullBuild<'_> {
 
     /// What an index holds beside store and first stage: the manifest, and the model's small files.
     fn finish(&self, dir: &Path, encoder_id: String) -> Result<(), IndexError> {
-        let folder = dir.join("model");
+        let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
         for name in ["config.json", "tokenizer.json", "vocab.txt"] {
             let from = self.model.directory.join(name);

@@ -1,14 +1,18 @@
 //! `becr cost`: what an index of any collection takes, and what a query costs.
 
+mod prediction;
 mod text;
 mod units;
 
 use crate::output;
 use becr_groups::cost::operations::{Operations, Workload};
 use becr_groups::cost::paper;
+use becr_groups::cost::predict::Target;
 use becr_groups::cost::storage::{Collection, Encoding, Storage, TradeOff, trade_offs};
+use prediction::Forecast;
 use serde::Serialize;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use units::{count, positive};
 
@@ -18,6 +22,9 @@ use units::{count, positive};
 /// paper's example, ClueWeb09-Cat-B, beside what the paper prints. Numbers may
 /// end in k, M or G: --documents 8.8M.
 ///
+/// With --index it is what an index that was built and measured predicts for a
+/// collection of another size.
+///
 /// Examples:
 ///
 ///   becr cost
@@ -25,6 +32,8 @@ use units::{count, positive};
 ///   becr cost --documents 8.8M --tokens 77 --words 2M --pairs 40M --dim 384 --layers 7 --stored-layers 1
 ///
 ///   becr cost --all-groups --json
+///
+///   becr cost --index notes.becr --target-documents 1M
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -67,10 +76,39 @@ pub(crate) struct Args {
     /// Largest distance between the two words of a pair, in a query.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=500))]
     window: u64,
+    /// Go on from this index instead of from the paper's formulas.
+    #[arg(long, value_name = "DIR", requires = "target_documents", conflicts_with_all = FORMULA)]
+    index: Option<PathBuf>,
+    /// Documents of the collection to predict for.
+    #[arg(long, value_name = "N", requires = "index", value_parser = count)]
+    target_documents: Option<u64>,
+    /// Tokens of an average document of it; those of the index if not given.
+    #[arg(long, value_name = "M", requires = "index", value_parser = positive)]
+    target_tokens: Option<f64>,
+    /// Its token groups; those of the index if not given.
+    #[arg(long, value_name = "G", requires = "index", value_parser = count)]
+    target_groups: Option<u64>,
     /// Print as JSON, sizes in bytes.
     #[arg(long)]
     json: bool,
 }
+
+/// Options of the formulas, which an index takes the place of.
+const FORMULA: [&str; 13] = [
+    "documents",
+    "tokens",
+    "words",
+    "pairs",
+    "all_groups",
+    "dim",
+    "layers",
+    "stored_layers",
+    "bits",
+    "query_words",
+    "candidates",
+    "kernels",
+    "window",
+];
 
 /// All that is printed.
 #[derive(Serialize)]
@@ -108,12 +146,31 @@ struct PrintedSizes {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let (Some(index), Some(documents)) = (&args.index, args.target_documents) {
+        let target = Target {
+            documents,
+            tokens_per_document: args.target_tokens,
+            groups: args.target_groups,
+        };
+        return forecast(&Forecast::new(index, target)?, args.json);
+    }
     let cost = args.cost();
     if args.json {
         output::json(&cost)?;
     } else {
         let mut out = output::stdout();
         text::write(&mut out, &cost)?;
+        out.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forecast(forecast: &Forecast, json: bool) -> anyhow::Result<ExitCode> {
+    if json {
+        output::json(forecast)?;
+    } else {
+        let mut out = output::stdout();
+        forecast.write(&mut out)?;
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)

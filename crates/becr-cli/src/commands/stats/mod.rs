@@ -2,10 +2,11 @@
 
 mod coverage;
 
+use super::measured::{PerDocument, StoreSizes};
 use crate::output;
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
-use becr_store::{Store, TableSize, Totals};
+use becr_store::{Documents, Store};
 use coverage::Coverage;
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -41,34 +42,11 @@ struct Stats {
 
 #[derive(Serialize)]
 struct StoreStats {
-    totals: Totals,
-    layers: u16,
-    bits: u16,
-    groups: u64,
-    pending: usize,
-    file_bytes: u64,
-    tables: Vec<TableSize>,
+    #[serde(flatten)]
+    measured: StoreSizes,
     per_document: PerDocument,
     coverage: Option<Coverage>,
     digest: Option<String>,
-}
-
-/// Bytes of an average document.
-#[derive(Serialize)]
-struct PerDocument {
-    tokens: f64,
-    words: f64,
-    /// Tokens × layers × bits / 8: what the footprints take at least.
-    footprints_at_least: f64,
-    /// Footprints with the padding of the last tile.
-    footprints: f64,
-    forward_index: f64,
-    forward_index_per_word: f64,
-    features: f64,
-    /// The pages of the records: all of the above, headers, and the unused end of the last page.
-    record_pages: f64,
-    /// Record pages less forward index and features, over the least the footprints take.
-    overhead: f64,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -94,52 +72,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn store_stats(store: &Store, args: &Args) -> anyhow::Result<StoreStats> {
-    let snapshot = store.snapshot()?;
-    let totals = snapshot.totals()?;
-    let shape = store.header().shape;
-    let (mut footprints, mut forward, mut features) = (0, 0, 0);
-    for row in snapshot.documents()? {
-        if let Some(record) = snapshot.record(row?.0)? {
-            footprints += record.footprints().len();
-            forward += record.forward().bytes();
-            features += record.features().count() * 8;
-        }
-    }
-    let tables = snapshot.sizes()?;
-    let pages = tables
-        .iter()
-        .find(|table| table.name == "records")
-        .map_or(0, |table| table.bytes);
-    let documents = totals.documents.max(1) as f64;
-    let words = (totals.title_words + totals.body_words) as f64;
-    let least = totals.tokens as f64 * f64::from(shape.layers) * f64::from(shape.bits) / 8.0;
+    let measured = StoreSizes::measure(store)?;
     Ok(StoreStats {
-        per_document: PerDocument {
-            tokens: totals.tokens as f64 / documents,
-            words: words / documents,
-            footprints_at_least: least / documents,
-            footprints: footprints as f64 / documents,
-            forward_index: forward as f64 / documents,
-            forward_index_per_word: forward as f64 / words.max(1.0),
-            features: features as f64 / documents,
-            record_pages: pages as f64 / documents,
-            overhead: (pages as f64 - forward as f64 - features as f64) / least.max(1.0),
-        },
-        totals,
-        layers: shape.layers,
-        bits: shape.bits,
-        groups: snapshot.group_count()?,
-        pending: snapshot.pending()?.len(),
-        file_bytes: store.bytes()?,
-        tables,
+        per_document: measured.per_document(),
+        measured,
         coverage: match &args.queries {
             Some(queries) => Some(Coverage::of(queries, store)?),
             None => None,
         },
-        digest: if args.digest {
-            Some(snapshot.digest()?)
-        } else {
-            None
+        digest: match args.digest {
+            true => Some(store.snapshot()?.digest()?),
+            false => None,
         },
     })
 }
@@ -162,23 +105,33 @@ fn print(stats: &Stats) -> anyhow::Result<()> {
         "  encoder              {}",
         stats.encoder_id.as_deref().unwrap_or("unknown")
     )?;
+    let measured = &store.measured;
     writeln!(
         out,
-        "  footprints           {} layers, {} bits",
-        store.layers, store.bits
+        "  footprints           {} layers, {} bits, {}",
+        measured.layers,
+        measured.bits,
+        match measured.documents {
+            Documents::Encoded => "documents encoded, one for each WordPiece",
+            Documents::Composed => "documents composed from token groups, one for each word",
+        }
     )?;
     writeln!(
         out,
         "  tokens               {}",
-        HumanCount(store.totals.tokens)
+        HumanCount(measured.totals.tokens)
     )?;
-    writeln!(out, "  token groups         {}", HumanCount(store.groups))?;
+    writeln!(
+        out,
+        "  token groups         {}",
+        HumanCount(measured.groups)
+    )?;
     writeln!(
         out,
         "  store file           {}",
-        BinaryBytes(store.file_bytes)
+        BinaryBytes(measured.file_bytes)
     )?;
-    for table in store.tables.iter().filter(|table| table.rows > 0) {
+    for table in measured.tables.iter().filter(|table| table.rows > 0) {
         writeln!(
             out,
             "    {:<18} {:>12}  {} rows",
