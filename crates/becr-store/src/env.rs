@@ -25,12 +25,43 @@ pub(crate) fn open(dir: &Path) -> Result<Env<WithoutTls>, StoreError> {
             opened = open_with(dir, size, true);
         }
         if !is(&opened, Errno::NOMEM) {
-            return opened.map_err(StoreError::engine(dir));
+            let env = opened.map_err(StoreError::engine(dir))?;
+            check_length(&env, dir)?;
+            return Ok(env);
         }
         last = opened.err();
     }
     let none = heed::Error::Io(std::io::ErrorKind::OutOfMemory.into());
     Err(StoreError::engine(dir)(last.unwrap_or(none)))
+}
+
+/// Bytes that LMDB may leave unwritten at the end of a healthy file: pages that a change took and gave back.
+const UNWRITTEN: u64 = 64 << 10;
+
+/// Refuses a file that was cut short: to read beyond its end would end the process with a signal.
+fn check_length(env: &Env<WithoutTls>, dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join("data.mdb");
+    let pages = env.info().last_page_number as u64 + 1;
+    let expected = pages * u64::from(env.stat().page_size);
+    let found = path
+        .metadata()
+        .map_err(StoreError::io(&path, "cannot read"))?
+        .len();
+    if found >= expected {
+        return Ok(());
+    }
+    if expected - found > UNWRITTEN {
+        return Err(StoreError::Truncated {
+            path,
+            found,
+            expected,
+        });
+    }
+    // With zeros there, what should not be read reads as damage, not as a signal. A medium that cannot be
+    // written is taken as it is.
+    let file = std::fs::File::options().write(true).open(&path);
+    let _ = file.and_then(|file| file.set_len(expected));
+    Ok(())
 }
 
 fn is<T>(result: &heed::Result<T>, errno: Errno) -> bool {

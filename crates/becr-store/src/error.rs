@@ -22,6 +22,19 @@ pub enum StoreError {
          what was committed before is safe, make room and go on", .0.display()
     )]
     Full(PathBuf),
+    /// The file is shorter than what was written to it.
+    #[error(
+        "{}: truncated: {found} bytes of at least {expected}; restore the index from a copy or build it again",
+        path.display()
+    )]
+    Truncated {
+        /// The store's file.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// The length it should have at least.
+        expected: u64,
+    },
     /// The database engine refused.
     #[error("{}: {source}", path.display())]
     Engine {

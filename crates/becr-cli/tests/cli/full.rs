@@ -373,6 +373,30 @@ fn damage_is_found_and_reported() {
         let findings: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
         assert_eq!(findings["sound"], false, "{}", outcome.stdout);
     }
+    // Whoever opens a store that was cut short is told so; nobody is brought down.
+    let commands = [
+        &["stats", "index"][..],
+        &["delete", "index", "d3"],
+        &["add", "index", "all.jsonl"],
+    ];
+    for (cut, is_refused) in [(whole.len() / 2, true), (whole.len() - 4096, false)] {
+        for command in commands {
+            fs::write(&file, &whole[..cut]).unwrap();
+            let outcome = becr(folder.path(), command);
+            assert!(
+                outcome.code.is_some(),
+                "{cut} {command:?} was ended by a signal"
+            );
+            if is_refused {
+                assert_eq!(outcome.code, Some(1), "{command:?}: {}", outcome.stderr);
+                assert!(
+                    outcome.stderr.contains("truncated"),
+                    "{command:?}: {}",
+                    outcome.stderr
+                );
+            }
+        }
+    }
     fs::write(&file, whole).unwrap();
     run(folder.path(), &["verify", "index"]);
 }

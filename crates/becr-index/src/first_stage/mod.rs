@@ -3,7 +3,7 @@
 //! Three promises go beyond what the engine gives:
 //!
 //! - **A deleted document leaves no trace in the scores.** The engine's own statistics count deleted
-//!   documents until their segment is merged; ours do not ([`statistics`]).
+//!   documents until their segment is merged; ours do not (`statistics.rs`).
 //! - **The ranking does not depend on how the index was built.** Threads and merges lay documents out
 //!   differently each time, which changes the order in which the engine adds up a score, and with it the
 //!   last bit. We add the parts up again in a fixed order and break ties by document id ([`search`]).

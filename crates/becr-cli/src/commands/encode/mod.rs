@@ -21,10 +21,10 @@ const BATCH_TOKENS: usize = 8192;
 
 /// Encode texts into vectors or footprints of every layer.
 ///
-/// Writes a safetensors file with a tensor `hidden` [layers, tokens, dim], [CLS] and [SEP] included, or with
-/// `footprints` [layers, tokens, words], `cls` and `mean` [dim]; with several texts the names end in .0, .1 and so on.
+/// Writes a safetensors file with a tensor `hidden` (layers × tokens × dim), special tokens included, or with
+/// `footprints` (layers × tokens × words), `cls` and `mean`; with several texts the names end in .0, .1 and so on.
 /// Tokens and words are in the header. A file that ends in .json gets the same as JSON. A text longer than the model
-/// takes is cut into even segments, each with its own [CLS] and [SEP].
+/// takes is cut into even segments, each with its own special tokens.
 ///
 /// Examples:
 ///
