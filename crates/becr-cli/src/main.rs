@@ -12,7 +12,7 @@ mod progress;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Re-rank search results with BERT-quality matching on plain CPUs.
+/// Search and, soon, re-rank with BERT-quality matching on plain CPUs.
 #[derive(Parser)]
 #[command(name = "becr", version, about, long_about = None, propagate_version = true)]
 struct Cli {

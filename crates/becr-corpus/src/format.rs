@@ -34,7 +34,7 @@ impl Format {
         match self {
             Self::Jsonl => "jsonl",
             Self::MsMarco => "msmarco",
-            Self::TrecSgml => "trec-sgml",
+            Self::TrecSgml => "trec",
             Self::Warc => "warc",
             Self::Folder => "folder",
         }
@@ -91,7 +91,7 @@ impl fmt::Display for Format {
 
 /// The name is none of [`Format::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format \"{0}\": expected jsonl, msmarco, trec-sgml, warc or folder")]
+#[error("unknown format \"{0}\": expected jsonl, msmarco, trec, warc or folder")]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {

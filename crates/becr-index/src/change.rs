@@ -88,9 +88,10 @@ pub fn delete(index: &mut LiveIndex, ids: &[String]) -> Result<(Changed, Vec<Str
 }
 
 /// Rewrites an index without free space and deleted documents, in one step at the end. Readers that have the
-/// old one open keep it.
-pub fn compact(dir: &Path) -> Result<(), IndexError> {
+/// old one open keep it. Returns its size in bytes before and after.
+pub fn compact(dir: &Path) -> Result<(u64, u64), IndexError> {
     let mut index = LiveIndex::open(dir)?;
+    let before = crate::build::size_of_tree(dir);
     index.commit()?;
     let staging = Staging::create(dir, true)?;
     index.store().copy_compacted(staging.path())?;
@@ -106,7 +107,8 @@ pub fn compact(dir: &Path) -> Result<(), IndexError> {
     drop(snapshot);
     writer.finish()?;
     copy_rest(dir, staging.path())?;
-    staging.publish()
+    staging.publish()?;
+    Ok((before, crate::build::size_of_tree(dir)))
 }
 
 /// Joins parts of one collection, built with the same model and the same list of token groups.
@@ -119,6 +121,15 @@ pub fn merge(
     let Some(first) = parts.first() else {
         return Err(IndexError::NoParts);
     };
+    for (n, part) in parts.iter().enumerate() {
+        if Manifest::read(part)?.model.is_none() {
+            return Err(IndexError::Lexical(part.clone()));
+        }
+        let same = |other: &PathBuf| other.canonicalize().ok() == part.canonicalize().ok();
+        if parts[..n].iter().any(same) {
+            return Err(IndexError::SamePart(part.clone()));
+        }
+    }
     let stores: Vec<Store> = parts
         .iter()
         .map(|part| Store::open(part))
@@ -143,8 +154,8 @@ pub fn merge(
         .map(|store| Ok(store.snapshot()?.totals()?.documents))
         .sum::<Result<u64, IndexError>>()?;
     observer.begin(Stage::Merging, None, Some(total));
-    for store in &stores {
-        copy_documents(&store.snapshot()?, &mut index, observer)?;
+    for (part, store) in parts.iter().zip(&stores) {
+        copy_documents(part, &store.snapshot()?, &mut index, observer)?;
     }
     let documents = index.store().snapshot()?.totals()?.documents;
     index.finish()?;
@@ -175,6 +186,7 @@ fn copy_groups(from: &Snapshot<'_>, list: &GroupList, index: &LiveIndex) -> Resu
 }
 
 fn copy_documents(
+    part: &Path,
     from: &Snapshot<'_>,
     index: &mut LiveIndex,
     observer: &dyn Observer,
@@ -188,7 +200,8 @@ fn copy_documents(
                 continue;
             };
             if index.store().snapshot()?.number(id)?.is_some() {
-                return Err(IndexError::KnownId(id.to_owned()));
+                let (id, part) = (id.to_owned(), part.to_owned());
+                return Err(IndexError::Overlap { id, part });
             }
             let (title, body) = crate::live::words_of(from, number)?;
             let text = from.text(number)?;

@@ -28,6 +28,26 @@ pub enum IndexError {
     /// Another process is changing the index.
     #[error("{}: another process is writing to this index; wait for it to end", .0.display())]
     SecondWriter(PathBuf),
+    /// An interrupted build of something else is there.
+    #[error(
+        "{}: an interrupted build with other options or another corpus; go on with its command, \
+         or start over with --overwrite", .0.display()
+    )]
+    Unfinished(PathBuf),
+    /// A lexical index is built whole.
+    #[error("{}: a lexical index cannot be changed; build it again, in seconds, or build one with a model", .0.display())]
+    Lexical(PathBuf),
+    /// A part was named twice.
+    #[error("{}: named twice among the parts", .0.display())]
+    SamePart(PathBuf),
+    /// Two parts have the same document.
+    #[error("document \"{id}\" of {} is in an earlier part already; parts must not overlap", part.display())]
+    Overlap {
+        /// The document.
+        id: String,
+        /// The later of the two parts.
+        part: PathBuf,
+    },
     /// A document of this id is there already.
     #[error(
         "document \"{0}\" is in the index already; `becr update` puts a new version in its place"

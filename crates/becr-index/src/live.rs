@@ -32,7 +32,9 @@ pub enum Change<'a> {
 impl LiveIndex {
     /// Opens the index in `dir`, and ends what an interrupted writer began.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
-        Manifest::read(dir)?;
+        if Manifest::read(dir)?.model.is_none() {
+            return Err(IndexError::Lexical(dir.to_owned()));
+        }
         let lock = lock(dir)?;
         let store = Store::open(dir)?;
         let first_stage = Writer::open(dir)?;

@@ -28,8 +28,8 @@ impl Staging {
     /// Starts a build of `target`. An index that is there already stays until [`Staging::publish`], and
     /// is replaced only if `overwrite` says so; anything else that is there is never touched.
     pub fn create(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
-        let staging = Self::lock(target, overwrite)?;
-        clear(&staging.partial)?;
+        let mut staging = Self::lock(target, overwrite)?;
+        staging.start_over(overwrite)?;
         Ok(staging)
     }
 
@@ -42,10 +42,19 @@ impl Staging {
             staging.keep = true;
             return Ok(staging);
         }
-        clear(&staging.partial)?;
+        staging.start_over(overwrite)?;
         fs::write(&path, fingerprint).map_err(IndexError::io(&path, "cannot write"))?;
         staging.keep = true;
         Ok(staging)
+    }
+
+    /// Clears what an earlier build left, but not hours of work that could be gone on with, unless told to.
+    fn start_over(&mut self, overwrite: bool) -> Result<(), IndexError> {
+        if self.partial.join(FINGERPRINT).exists() && !overwrite {
+            self.keep = true;
+            return Err(IndexError::Unfinished(self.partial.clone()));
+        }
+        clear(&self.partial)
     }
 
     fn lock(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
@@ -239,7 +248,19 @@ mod tests {
         let begin = |fingerprint| Staging::resume(&target, false, fingerprint).unwrap();
         fs::write(begin("a").path().join("half"), "x").unwrap();
         assert!(begin("a").path().join("half").exists());
-        assert!(!begin("b").path().join("half").exists());
+        let other = Staging::resume(&target, false, "b");
+        assert!(matches!(other, Err(IndexError::Unfinished(_))));
+        assert!(matches!(
+            Staging::create(&target, false),
+            Err(IndexError::Unfinished(_))
+        ));
+        assert!(
+            begin("a").path().join("half").exists(),
+            "nothing is lost by asking"
+        );
+        let other = Staging::resume(&target, true, "b").unwrap();
+        assert!(!other.path().join("half").exists());
+        drop(other);
         let staging = begin("b");
         Manifest::default().write(staging.path()).unwrap();
         staging.publish().unwrap();

@@ -193,18 +193,6 @@ impl<'s> Update<'s> {
         write().map_err(StoreError::engine(&self.store.path))
     }
 
-    /// True if the store has the token group.
-    pub fn has_group(&self, group: &TokenGroup) -> Result<bool, StoreError> {
-        let found = self
-            .store
-            .tables
-            .groups
-            .get(&self.txn, &keys::of_text(&group.to_string()));
-        Ok(found
-            .map_err(StoreError::engine(&self.store.path))?
-            .is_some())
-    }
-
     /// Notes that the first stage has committed the changes of these documents.
     pub fn settle(&mut self, ids: &[String]) -> Result<(), StoreError> {
         for id in ids {

@@ -190,11 +190,6 @@ impl WordPieces {
         self.tokenizer.id_to_token(id)
     }
 
-    /// How many entries the vocabulary has.
-    pub fn vocabulary_size(&self) -> usize {
-        self.tokenizer.get_vocab_size(true)
-    }
-
     /// Every vocabulary entry with its id, by id.
     pub fn vocabulary(&self) -> Vec<(u32, String)> {
         let vocabulary = self.tokenizer.get_model().get_vocab();

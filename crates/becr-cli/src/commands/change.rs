@@ -95,7 +95,18 @@ pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
-    change::compact(&args.index)?;
+    let (before, after) = change::compact(&args.index)?;
+    let mut out = output::stdout();
+    let (before, after) = (
+        indicatif::BinaryBytes(before),
+        indicatif::BinaryBytes(after),
+    );
+    writeln!(
+        out,
+        "{}: {before} before, {after} now",
+        args.index.display()
+    )?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -60,7 +60,7 @@ fn show(sample: &Sample, index: &FirstStage, id: &str, out: &mut impl Write) -> 
         let grade = sample.qrels.queries[id].get(&hit.id).copied().unwrap_or(0);
         let judged = ["not relevant", "marginal", "relevant", "exactly it"];
         let judged = judged[grade.clamp(0, 3) as usize];
-        writeln!(out, "  {rank}. {:<48} {judged}", index.title(hit)?)?;
+        writeln!(out, "  {rank}. {:<54} {judged}", index.title(hit)?)?;
     }
     Ok(())
 }

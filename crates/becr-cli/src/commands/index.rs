@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Directory of the model that encodes documents and token groups.
+    /// Directory of the model that encodes documents and token groups. Without one, use --lexical-only.
     #[arg(
         long,
         value_name = "DIR",
@@ -52,10 +52,10 @@ pub(crate) struct Args {
     #[arg(long)]
     overwrite: bool,
     /// Keep no titles and texts for display: a smaller index.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lexical_only")]
     no_text: bool,
     /// Use this list of token groups (see `becr groups`) instead of choosing them from the corpus.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "lexical_only")]
     groups: Option<PathBuf>,
     /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "groups")]
@@ -188,7 +188,7 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {
     let rate = summary.documents_per_second;
     writeln!(
         out,
-        ", {bytes}, {:.1} s ({rate:.0} documents/s)",
+        ", {bytes}, {:.1} s ({rate:.1} documents/s)",
         summary.seconds
     )?;
     out.flush()?;

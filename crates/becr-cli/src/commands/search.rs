@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// How many results [default: 10; 1000 with --queries].
     #[arg(long)]
     k: Option<usize>,
-    /// Rank by BM25 alone. A lexical index has nothing else.
+    /// Rank by BM25 alone: for now the only ranking.
     #[arg(long)]
     first_stage: bool,
     /// Print the results as JSON.
@@ -47,7 +47,12 @@ struct Batch {
     #[arg(long, value_name = "FILE", requires = "run_out")]
     queries: Option<PathBuf>,
     /// The TREC run to write.
-    #[arg(long, value_name = "FILE", requires = "queries")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "queries",
+        conflicts_with = "query"
+    )]
     run_out: Option<PathBuf>,
     /// Name of the run, its last column.
     #[arg(long, default_value = "becr-bm25", requires = "queries")]
@@ -102,7 +107,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match (&args.query, &args.batch.queries, &args.batch.run_out) {
         (Some(query), _, _) => {
             if !args.first_stage && !args.json {
-                output::note("This is a lexical index: results are ranked by BM25.");
+                output::note("Ranked by BM25: re-ranking is not part of this version yet.");
+            }
+            if !becr_text::words::words(query).any(|_| true) {
+                output::note("The query has no words.");
             }
             let answer = answer(&index, query, args.k.unwrap_or(10))?;
             if args.json {
@@ -115,10 +123,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let run = run_file(&index, queries, args.k.unwrap_or(1000), &args.batch)?;
             becr_eval::write_run(run_out, &run)?;
             let documents: usize = run.queries.values().map(Vec::len).sum();
+            let (path, answered) = (run_out.display(), run.queries.len());
             output::note(format_args!(
-                "{}: {} queries, {documents} documents",
-                run_out.display(),
-                run.queries.len()
+                "{path}: {documents} documents for {answered} queries"
             ));
         }
         _ => bail!("give a query, or --queries FILE with --run-out FILE"),

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 /// Which token groups to keep.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Token groups")]
 pub(crate) struct RuleArgs {
     /// Leave out words that are in fewer documents.
     #[arg(long, default_value_t = 2, value_name = "N")]

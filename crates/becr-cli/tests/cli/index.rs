@@ -170,8 +170,48 @@ fn a_killed_build_leaves_the_old_index_and_the_next_one_succeeds() {
 }
 
 #[test]
+fn a_lexical_index_is_built_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("corpus.jsonl"), GOOD).unwrap();
+    index(folder.path(), "corpus.jsonl", &[]);
+    for command in [
+        &["add", "out", "corpus.jsonl"][..],
+        &["delete", "out", "bread"],
+        &["compact", "out"],
+        &["merge", "out", "--out", "merged"],
+    ] {
+        let outcome = becr(folder.path(), command);
+        assert_eq!(outcome.code, Some(1), "{command:?}");
+        assert!(
+            outcome.stderr.contains("a lexical index cannot be changed"),
+            "{command:?}: {}",
+            outcome.stderr
+        );
+    }
+    assert_eq!(
+        becr(folder.path(), &["stats", "out", "--digest"]).code,
+        Some(1)
+    );
+    assert_eq!(becr(folder.path(), &["stats", "out"]).code, Some(0));
+}
+
+#[test]
 fn wrong_usage_is_status_2() {
     let folder = tempfile::tempdir().unwrap();
+    let ignored = ["search", "out", "bread", "--run-out", "x.run"];
+    assert_eq!(becr(folder.path(), &ignored).code, Some(2));
+    let part = [
+        "index",
+        "c",
+        "--out",
+        "o",
+        "--lexical-only",
+        "--groups",
+        "g",
+        "--shard",
+        "0/2",
+    ];
+    assert_eq!(becr(folder.path(), &part).code, Some(2));
     assert_eq!(
         becr(folder.path(), &["index", "corpus.jsonl"]).code,
         Some(2)

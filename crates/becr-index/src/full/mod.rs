@@ -193,6 +193,7 @@ impl FullBuild<'_> {
     fn group_list(&self, dir: &Path, observer: &dyn Observer) -> Result<GroupList, IndexError> {
         let path = dir.join(GROUP_LIST);
         if let Some(given) = &self.options.group_list {
+            GroupList::open(given)?;
             let copied = std::fs::read(given).and_then(|bytes| std::fs::write(&path, bytes));
             copied.map_err(IndexError::io(given, "cannot copy the list of groups"))?;
             return Ok(GroupList::open(&path)?);

@@ -130,10 +130,11 @@ fn in_own_process(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measu
         .arg(dir)
         .arg(corpus)
         .output()?;
+    let said = String::from_utf8_lossy(&child.stderr);
     ensure!(
         child.status.success(),
         "{}",
-        String::from_utf8_lossy(&child.stderr).trim()
+        said.trim().trim_start_matches("error: ")
     );
     Ok(serde_json::from_slice(&child.stdout)?)
 }

@@ -51,6 +51,10 @@ struct StoreStats {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let manifest = Manifest::read(&args.index)?;
+    anyhow::ensure!(
+        manifest.model.is_some() || (!args.digest && args.queries.is_none()),
+        "a lexical index has no digest and no token groups; build one with --model"
+    );
     let documents = FirstStage::open(&args.index)?.documents();
     let store = match manifest.model.is_some() {
         true => Some(store_stats(&Store::open(&args.index)?, args)?),
