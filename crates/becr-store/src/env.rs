@@ -4,6 +4,7 @@
 use crate::StoreError;
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use rustix::io::Errno;
+use rustix::mm::Advice;
 use std::path::Path;
 
 /// Address space set aside for the memory map. The file grows only as it is filled.
@@ -90,10 +91,23 @@ fn open_with(dir: &Path, map_size: usize, read_only: bool) -> heed::Result<Env<W
 
 /// Asks the system to read a part of the memory map soon, without waiting for it.
 pub(crate) fn will_need(bytes: &[u8]) {
+    advise(bytes, Advice::WillNeed);
+}
+
+/// Has the system read a part of the memory map and map its pages, and waits for it. Where the system cannot,
+/// the first touch does it.
+pub(crate) fn populate(bytes: &[u8]) {
+    #[cfg(target_os = "linux")]
+    advise(bytes, Advice::LinuxPopulateRead);
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+}
+
+fn advise(bytes: &[u8], advice: Advice) {
     let page = rustix::param::page_size();
     let start = bytes.as_ptr() as usize / page * page;
     let length = bytes.as_ptr() as usize + bytes.len() - start;
-    // SAFETY: WILLNEED is a hint: it neither changes memory nor the validity of any reference, and the range
-    // covers the pages of a live slice.
-    let _ = unsafe { rustix::mm::madvise(start as *mut _, length, rustix::mm::Advice::WillNeed) };
+    // SAFETY: both kinds of advice make pages present: they neither change memory nor the validity of any
+    // reference, and the range covers the pages of a live slice.
+    let _ = unsafe { rustix::mm::madvise(start as *mut _, length, advice) };
 }

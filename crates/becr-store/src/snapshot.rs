@@ -100,7 +100,14 @@ impl<'s> Snapshot<'s> {
                     scope.spawn(move || {
                         let snapshot = store.snapshot()?;
                         part.iter()
-                            .try_for_each(|&number| snapshot.will_need(number))
+                            .try_for_each(|&number| snapshot.will_need(number))?;
+                        // Mapping the pages takes time too: here it is shared among the cores.
+                        part.iter().try_for_each(|&number| {
+                            if let Some(bytes) = snapshot.record_bytes(number)? {
+                                env::populate(bytes);
+                            }
+                            Ok(())
+                        })
                     })
                 })
                 .collect();
