@@ -5,8 +5,8 @@ use becr_model::{Model, TokenizerFile};
 use becr_text::pieces::WordPieces;
 use std::path::Path;
 
-/// Tokens given to the backend at once unless said otherwise. On CPUs more brings nothing, and a batch of a small
-/// model then takes some 50 MB.
+/// Tokens given to the backend at once unless said otherwise. On CPUs a batch is for keeping all cores busy; more
+/// would only take more memory.
 const BATCH_TOKENS: usize = 4096;
 
 /// Encodes documents and token groups with any [`Backend`].

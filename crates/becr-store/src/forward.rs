@@ -2,7 +2,7 @@
 //!
 //! A word is its number in the store's vocabulary, and its position is where it stands in the sequence, so
 //! that frequencies, positions, distances and pairs of any query's words can be read off in one pass. Common
-//! words are met early and get small numbers, which take one byte: two bytes a word on average.
+//! words are met early and get small numbers, which take one byte: under two bytes a word on average.
 
 use crate::varint;
 

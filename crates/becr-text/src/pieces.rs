@@ -8,7 +8,7 @@ use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{Model, Tokenizer};
 
 /// Texts longer than this are tokenised in chunks cut at white space, to bound memory: the tokenizer
-/// keeps some 50 bytes for each byte of its input.
+/// keeps an alignment for every byte of its input.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Why a tokenizer could not be made.

@@ -3,7 +3,7 @@
 //! Control characters vanish, white space and punctuation separate, every CJK ideograph is a word of
 //! its own; what is left is lower-cased and loses its accents. The rules and the Unicode tables are
 //! those of the `tokenizers` crate, so a word here is what its WordPiece model is given there (a
-//! property test holds the two together), at several times its speed.
+//! property test holds the two together).
 //!
 //! Punctuation is no word: it takes no position and belongs to no token group.
 
