@@ -15,7 +15,7 @@
 //! let weights = Weights::random(&config, 1, 0.1);
 //! let encoder = becr_encoder_burn::on_cpu(&config, &weights)?;
 //! let batch = Batch::from_iter([vec![2, 7, 3], vec![2, 8, 9, 3]]);
-//! let wanted = Wanted { footprints: vec![1..2, 4..6], vectors: vec![0..3] };
+//! let wanted = Wanted { footprints: vec![1..2, 4..6], vectors: vec![0..3], ..Wanted::default() };
 //! let encoded = encoder.encode(&batch, &wanted)?;
 //! assert_eq!(encoded.vectors.len(), encoder.shape().dim);
 //! # Ok::<(), becr_encoder::EncodeError>(())

@@ -112,6 +112,9 @@ impl Model {
             "layers {layers:?} bits {:?} planes {:?} {}",
             settings.bits, planes.kind, planes.seed
         ));
+        if let Some(bits) = settings.document_vector_bits {
+            hash.update(format!(" document vector {bits}"));
+        }
         hash.finalize()
             .iter()
             .take(16)
