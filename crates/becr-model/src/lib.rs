@@ -33,6 +33,7 @@
 
 mod config;
 mod error;
+mod files;
 mod model;
 mod random;
 mod read;
@@ -43,6 +44,7 @@ mod weights;
 
 pub use config::Config;
 pub use error::ModelError;
+pub use files::ModelFiles;
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};
