@@ -2,7 +2,7 @@
 
 use crate::{Backend, EncodeError, NativeEncoder};
 use becr_model::{Model, TokenizerFile};
-use becr_text::pieces::WordPieces;
+use becr_text::pieces::{TokenizerError, WordPieces};
 use std::path::Path;
 
 /// Tokens given to the backend at once unless said otherwise. On CPUs a batch is for keeping all cores busy; more
@@ -14,6 +14,16 @@ pub struct Encoder {
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) pieces: WordPieces,
     pub(crate) batch_tokens: usize,
+}
+
+/// Makes the tokenizer of a model.
+pub fn word_pieces(file: &TokenizerFile) -> Result<WordPieces, TokenizerError> {
+    let name = file.path.display().to_string();
+    let json = file.path.extension().is_some_and(|end| end == "json");
+    match json {
+        true => WordPieces::from_json(&file.bytes, &name),
+        false => WordPieces::from_vocab(&file.bytes, &name),
+    }
 }
 
 impl Encoder {
@@ -31,19 +41,9 @@ impl Encoder {
 
     /// Joins a backend and the tokenizer of its model.
     pub fn new(tokenizer: &TokenizerFile, backend: Box<dyn Backend>) -> Result<Self, EncodeError> {
-        let name = tokenizer.path.display().to_string();
-        let json = tokenizer
-            .path
-            .extension()
-            .is_some_and(|extension| extension == "json");
-        let read = if json {
-            WordPieces::from_json
-        } else {
-            WordPieces::from_vocab
-        };
         Ok(Self {
             backend,
-            pieces: read(&tokenizer.bytes, &name)?,
+            pieces: word_pieces(tokenizer)?,
             batch_tokens: BATCH_TOKENS,
         })
     }

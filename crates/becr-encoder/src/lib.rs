@@ -42,7 +42,7 @@ mod native;
 
 pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
 pub use documents::{Document, EncodedDocument, Tokenised};
-pub use encoder::Encoder;
+pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
 pub use native::NativeEncoder;

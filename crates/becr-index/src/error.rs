@@ -76,6 +76,9 @@ pub enum IndexError {
     /// The model keeps raw vectors.
     #[error("{}: this model keeps raw vectors; an index needs footprints, set \"bits\" in its config.json", .0.display())]
     RawModel(PathBuf),
+    /// A file of the model could not be written.
+    #[error(transparent)]
+    Model(#[from] becr_model::ModelError),
     /// The encoder failed.
     #[error(transparent)]
     Encode(#[from] becr_encoder::EncodeError),
