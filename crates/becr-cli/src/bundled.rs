@@ -15,6 +15,7 @@ const FILES: ModelFiles<'static> = ModelFiles {
     config: include_str!("../../../models/becr-small/config.json"),
     tokenizer: include_bytes!("../../../models/becr-small/tokenizer.json"),
     weights: include_bytes!("../../../models/becr-small/model.safetensors"),
+    head: include_bytes!("../../../models/becr-small/head.json"),
 };
 
 /// The model in a directory, or the bundled one.

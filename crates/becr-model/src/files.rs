@@ -1,6 +1,6 @@
 //! A model that is in memory, such as one built into a program.
 
-use crate::{Config, Model, ModelError, TokenizerFile, Weights};
+use crate::{Config, HEAD_FILE, Head, Model, ModelError, TokenizerFile, Weights};
 use std::path::Path;
 
 /// The contents of a model's files.
@@ -12,6 +12,8 @@ pub struct ModelFiles<'a> {
     pub tokenizer: &'a [u8],
     /// `model.safetensors`.
     pub weights: &'a [u8],
+    /// `head.json`.
+    pub head: &'a [u8],
 }
 
 impl Model {
@@ -25,11 +27,13 @@ impl Model {
             config.vocab_size,
         )?;
         let weights = Weights::parse(files.weights, &name.join("model.safetensors"), &config)?;
+        let head = Head::from_json(files.head, &name.join(HEAD_FILE))?;
         Ok(Self {
             directory: name.to_owned(),
             config,
             tokenizer,
             weights,
+            head: Some(head),
         })
     }
 }
@@ -52,18 +56,22 @@ mod tests {
         weights
             .write(&path("model.safetensors"), Storage::I8)
             .unwrap();
+        Head::blank("x", 2).write(&path("head.json")).unwrap();
         let read = Model::read(folder.path()).unwrap();
 
         let config = std::fs::read_to_string(path("config.json")).unwrap();
         let weights = std::fs::read(path("model.safetensors")).unwrap();
+        let head = std::fs::read(path("head.json")).unwrap();
         let files = ModelFiles {
+            head: &head,
             config: &config,
             tokenizer: TOKENIZER.as_bytes(),
             weights: &weights,
         };
         let model = Model::from_files(Path::new("built-in"), &files).unwrap();
         assert_eq!(model.encoder_id(), read.encoder_id());
-        assert_eq!(model.config, read.config);
+        assert_eq!((&model.config, &model.head), (&read.config, &read.head));
+        assert!(model.head.is_some());
         let cut = ModelFiles {
             weights: &weights[..100],
             ..files

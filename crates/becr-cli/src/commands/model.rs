@@ -14,7 +14,7 @@ pub(crate) enum Command {
 /// Copy a model with its weights stored in another number format.
 ///
 /// f32 and f16 are read by Hugging Face's loader too; int8 (one scale per row) is a quarter of f32 and is read by
-/// BECR only.
+/// BECR only. The ranking head goes along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// Directory of the model.
@@ -50,6 +50,14 @@ fn convert(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     model.write(&args.out, storage)?;
     // Read it back: a model that was written is a model that opens.
     let written = Model::read(&args.out)?;
+    if let Some(head) = &model.head {
+        match written.encoder_id() == model.encoder_id() {
+            true => head.write(&args.out.join(becr_model::HEAD_FILE))?,
+            false => output::note(
+                "The head was not taken along: rounded weights are another encoder, train a head for it.",
+            ),
+        }
+    }
     let bytes = std::fs::metadata(args.out.join("model.safetensors"))?.len();
     let mut out = output::stdout();
     writeln!(

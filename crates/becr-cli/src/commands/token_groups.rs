@@ -152,7 +152,14 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
             cover,
             json,
         } => {
-            select(counts, model.as_deref(), out, rules, cover.as_deref(), *json)?;
+            select(
+                counts,
+                model.as_deref(),
+                out,
+                rules,
+                cover.as_deref(),
+                *json,
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -212,6 +212,9 @@ impl FullBuild<'_> {
         let tokenizer = &self.model.tokenizer;
         let path = folder.join(tokenizer.path.file_name().unwrap_or_default());
         std::fs::write(&path, &tokenizer.bytes).map_err(IndexError::io(&path, "cannot write"))?;
+        if let Some(head) = &self.model.head {
+            head.write(&folder.join(becr_model::HEAD_FILE))?;
+        }
         // A model that was not read from a directory is known by its name.
         let directory = match std::path::absolute(&self.model.directory) {
             Ok(absolute) if absolute.is_dir() => absolute,
