@@ -29,14 +29,13 @@ pub fn word_pieces(file: &TokenizerFile) -> Result<WordPieces, TokenizerError> {
 impl Encoder {
     /// Opens a model directory for encoding on the CPU.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, EncodeError> {
-        let Model {
-            config,
-            tokenizer,
-            weights,
-            ..
-        } = Model::read(directory)?;
-        let backend = NativeEncoder::new(&config, weights)?;
-        Self::new(&tokenizer, Box::new(backend))
+        Self::of_model(Model::read(directory)?)
+    }
+
+    /// Takes a model for encoding on the CPU.
+    pub fn of_model(model: Model) -> Result<Self, EncodeError> {
+        let backend = NativeEncoder::new(&model.config, model.weights)?;
+        Self::new(&model.tokenizer, Box::new(backend))
     }
 
     /// Joins a backend and the tokenizer of its model.
