@@ -9,6 +9,7 @@ mod bundled;
 mod commands;
 mod output;
 mod progress;
+mod ranking;
 
 use clap::Parser;
 use std::process::ExitCode;
