@@ -134,8 +134,6 @@ pub(crate) struct Timing {
     pub(crate) fetch: Duration,
     pub(crate) lexical: Duration,
     pub(crate) deep: Duration,
-    /// All of the above and the rest.
-    pub(crate) total: Duration,
 }
 
 impl Ranking {
@@ -213,7 +211,6 @@ impl Ranking {
                 fetch: finding + scoring.fetch,
                 lexical: scoring.lexical,
                 deep: scoring.deep,
-                total: begun.elapsed(),
             },
         })
     }
