@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How to rank.
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub(crate) struct RankArgs {
     /// A trained head to rank with, instead of the one in the index; it must be of the same encoder.
     #[arg(long, value_name = "FILE", env = "BECR_HEAD")]

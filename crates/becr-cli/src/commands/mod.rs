@@ -13,7 +13,6 @@ mod index;
 mod measured;
 mod model;
 mod rerank;
-mod sample;
 mod search;
 mod stats;
 mod token_groups;

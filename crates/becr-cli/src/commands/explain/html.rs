@@ -123,7 +123,9 @@ fn row(row: &Row) -> String {
 }
 
 fn feature(feature: &FeaturePart) -> String {
-    let value = feature.value.map_or("missing".into(), |v| format!("{v:.4}"));
+    let value = feature
+        .value
+        .map_or("missing".into(), |v| format!("{v:.4}"));
     format!(
         "<tr><td>{}</td><td class=\"n\">{value}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.4}</td>{}</tr>\n",
         escape(&feature.name),
@@ -241,7 +243,10 @@ mod tests {
         };
         let text = "<b> & \"q\"";
         let html = shaded(text, &[word(1, 2), word(7, 8)]);
-        assert!(html.starts_with("&lt;<b style=\"--h:50;--s:0.88\""), "{html}");
+        assert!(
+            html.starts_with("&lt;<b style=\"--h:50;--s:0.88\""),
+            "{html}"
+        );
         assert!(html.contains(">b</b>&gt; &amp; &quot;<b"), "{html}");
         assert_eq!(escape("<script>'"), "&lt;script&gt;&#39;");
     }

@@ -11,6 +11,7 @@ use crate::output;
 use crate::ranking::{Entry, RankArgs, Ranked, Ranking};
 use anyhow::Context;
 use becr_index::first_stage::FirstStage;
+use becr_model::Config;
 use becr_rank::{Explanation, QueryTerm, RankWorkspace, Row, Shading};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["json", "html"])]
     kernels: bool,
     /// How many candidates of the first stage the list has.
-    #[arg(long, default_value_t = 150, env = "BECR_DEPTH")]
+    #[arg(long, default_value_t = super::search::DEPTH, env = "BECR_DEPTH")]
     depth: usize,
     #[command(flatten)]
     rank: RankArgs,
@@ -73,6 +74,8 @@ struct Report {
     query: String,
     /// Words of the query with a deep term: what they weigh and what they are composed of.
     terms: Vec<QueryTerm>,
+    /// The layers that are compared, as the encoder counts them: 0 is the embedding layer.
+    layers: Vec<usize>,
     /// The kernels' centres.
     kernels: Vec<f32>,
     documents: Vec<Explained>,
@@ -143,9 +146,11 @@ fn report(args: &Args) -> anyhow::Result<Report> {
         }),
         _ => None,
     };
+    let config = Config::read(&args.index.join("model").join("config.json"))?;
     Ok(Report {
         query: args.query.clone(),
         terms: ranked.query.terms().to_vec(),
+        layers: config.kept_layers().map_err(anyhow::Error::msg)?,
         kernels: index.ranker().kernels().mu().to_vec(),
         documents,
         difference,
@@ -168,13 +173,19 @@ fn explained(
             let last = usize::from(index.ranker().shape().layers) - 1;
             let work = &mut RankWorkspace::new();
             let (query, number) = (&ranked.query, explanation.number);
-            Some(index.ranker().shading(query, &snapshot, number, last, work)?)
+            Some(
+                index
+                    .ranker()
+                    .shading(query, &snapshot, number, last, work)?,
+            )
         }
         None => None,
     };
     Ok(Explained {
         id: entries[place].id.to_owned(),
-        title: shading.as_ref().map_or(String::new(), |shading| shading.title.clone()),
+        title: shading
+            .as_ref()
+            .map_or(String::new(), |shading| shading.title.clone()),
         rank: rank.filter(|_| is_candidate).map(|rank| rank + 1),
         first_stage_rank: is_candidate.then_some(place + 1),
         explanation,

@@ -112,12 +112,12 @@ fn score(
     let cells: Vec<&TermPart> = explanation.terms.iter().collect();
     if !cells.is_empty() {
         writeln!(out, "S_deep by layer and kernel, all terms")?;
-        layers(out, &report.kernels, &cells)?;
+        layers(out, report, &cells)?;
     }
     if kernels {
         for part in &explanation.terms {
             writeln!(out, "\"{}\" by layer and kernel", part.term.word)?;
-            layers(out, &report.kernels, &[part])?;
+            layers(out, report, &[part])?;
         }
     }
     Ok(())
@@ -134,9 +134,11 @@ fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<(
         } = feature;
         write!(out, "    {name:<26} {contribution:>+9.4}")?;
         match value {
+            // A sum of nothing is −0: adding 0 takes the sign away.
             Some(value) => writeln!(
                 out,
-                "   value {value:.4}, standardised {standardised:+.3}, weight {weight:+.4}"
+                "   value {:.4}, standardised {standardised:+.3}, weight {weight:+.4}",
+                value + 0.0
             )?,
             None => writeln!(out, "   missing, weight {weight:+.4}")?,
         }
@@ -145,20 +147,24 @@ fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<(
 }
 
 /// Contributions by layer (rows) and kernel (columns), summed over terms.
-fn layers(out: &mut impl Write, centres: &[f32], terms: &[&TermPart]) -> anyhow::Result<()> {
+fn layers(out: &mut impl Write, report: &Report, terms: &[&TermPart]) -> anyhow::Result<()> {
+    let centres = &report.kernels;
     let header = ["    layer \\ μ".to_owned()].into_iter();
     let header = header.chain(centres.iter().map(|centre| format!("{centre:.2}")));
     let columns = header.chain(["sum".to_owned()]).collect();
     let mut table = Table::new(columns, (1..=centres.len() + 1).collect());
-    for layer in 0..terms.first().map_or(0, |term| term.cells.len()) {
+    for (layer, name) in report.layers.iter().enumerate() {
         let sums: Vec<f64> = (0..centres.len())
             .map(|kernel| {
                 let cells = terms.iter().map(|term| term.cells[layer][kernel]);
                 cells.map(|cell| cell.contribution).sum()
             })
             .collect();
-        let mut row = vec![format!("    {layer}")];
-        row.extend(sums.iter().map(|sum| format!("{sum:.3}")));
+        let mut row = vec![format!("    {name}")];
+        row.extend(sums.iter().map(|sum| match sum.abs() < 5e-4 {
+            true => "·".to_owned(),
+            false => format!("{sum:.3}"),
+        }));
         row.push(format!("{:.3}", sums.iter().sum::<f64>()));
         table.row(row);
     }
@@ -226,7 +232,10 @@ fn shaded(
         (&shading.text, &shading.text_words),
     ] {
         let painted = stretches(text, words);
-        let painted: String = painted.iter().map(|stretch| paint.stretch(stretch)).collect();
+        let painted: String = painted
+            .iter()
+            .map(|stretch| paint.stretch(stretch))
+            .collect();
         if !painted.trim().is_empty() {
             writeln!(out, "{painted}")?;
         }

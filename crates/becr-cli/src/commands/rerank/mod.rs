@@ -136,11 +136,15 @@ fn answers(
         .par_iter()
         .map_init(RankWorkspace::new, |work, task| {
             let ranked = task.text.map(|text| {
-                let entries: Vec<Entry<'_>> = task.candidates.iter().map(|&(id, score)| Entry {
-                    id,
-                    first_stage: Some(*score as f32),
-                    features: features.of(task.query, id),
-                }).collect();
+                let entries: Vec<Entry<'_>> = task
+                    .candidates
+                    .iter()
+                    .map(|&(id, score)| Entry {
+                        id,
+                        first_stage: Some(*score as f32),
+                        features: features.of(task.query, id),
+                    })
+                    .collect();
                 index.rank(text, &entries, work)
             });
             bar.inc(1);

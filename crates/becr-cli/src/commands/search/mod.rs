@@ -11,9 +11,12 @@ use anyhow::bail;
 use becr_index::first_stage::{FirstStage, Hit};
 use becr_rank::{RankWorkspace, Scored};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+/// How many candidates are re-ranked unless said otherwise.
+pub(crate) const DEPTH: usize = 150;
 
 /// Search an index
 ///
@@ -42,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     k: Option<usize>,
     /// How many candidates of the first stage are re-ranked.
-    #[arg(long, default_value_t = 150, env = "BECR_DEPTH")]
+    #[arg(long, default_value_t = DEPTH, env = "BECR_DEPTH")]
     depth: usize,
     /// Rank by BM25 alone.
     #[arg(long, conflicts_with_all = ["variant", "without", "explain"])]
@@ -112,24 +115,24 @@ impl From<TopicField> for becr_corpus::TopicField {
 }
 
 /// An index opened for searching: with a first stage alone, or with a ranker too.
-struct Searcher {
-    first_stage: FirstStage,
-    ranking: Option<Ranking>,
+pub(crate) struct Searcher {
+    pub(crate) first_stage: FirstStage,
+    pub(crate) ranking: Option<Ranking>,
     depth: usize,
 }
 
 /// What a search found.
-struct Found {
+pub(crate) struct Found {
     /// The first stage's list.
-    hits: Vec<Hit>,
+    pub(crate) hits: Vec<Hit>,
     /// The ranker's, of the first hits.
-    ranked: Option<Ranked>,
-    timing: Timing,
+    pub(crate) ranked: Option<Ranked>,
+    pub(crate) timing: Timing,
 }
 
 /// Milliseconds by stage; those of the ranker are absent where it was not asked.
 #[derive(Clone, Copy, Default, Serialize)]
-struct Timing {
+pub(crate) struct Timing {
     first_stage: f64,
     #[serde(flatten)]
     ranking: Option<RankTiming>,
@@ -217,7 +220,21 @@ impl Searcher {
         })
     }
 
-    fn search(&self, query: &str, k: usize, work: &mut RankWorkspace) -> anyhow::Result<Found> {
+    /// An index with everything, searched as it is by default.
+    pub(crate) fn ranked(index: &Path) -> anyhow::Result<Self> {
+        Ok(Self {
+            first_stage: FirstStage::open(index)?,
+            ranking: Some(Ranking::open(index, &RankArgs::default())?),
+            depth: DEPTH,
+        })
+    }
+
+    pub(crate) fn search(
+        &self,
+        query: &str,
+        k: usize,
+        work: &mut RankWorkspace,
+    ) -> anyhow::Result<Found> {
         let begun = Instant::now();
         let wanted = match self.ranking {
             Some(_) => k.max(self.depth),
@@ -247,7 +264,7 @@ impl Searcher {
     }
 
     /// The candidates among the hits.
-    fn entries<'a>(&self, hits: &'a [Hit]) -> Vec<Entry<'a>> {
+    pub(crate) fn entries<'a>(&self, hits: &'a [Hit]) -> Vec<Entry<'a>> {
         hits.iter().take(self.depth).map(Entry::of_hit).collect()
     }
 
@@ -287,14 +304,18 @@ impl Searcher {
 impl Found {
     /// All hits in their final order: place among the hits, score, and its parts if it was re-ranked. What the
     /// ranker did not see comes behind, in the order of the first stage.
-    fn order(&self) -> impl Iterator<Item = (usize, f32, Option<&Scored>)> {
+    pub(crate) fn order(&self) -> impl Iterator<Item = (usize, f32, Option<&Scored>)> {
         let ranked = self.ranked.as_ref();
         let first = ranked.into_iter().flat_map(|ranked| &ranked.order);
         let first = first.map(|(place, scored)| (*place, scored.score, Some(scored)));
         let seen = ranked.map_or(0, |ranked| ranked.order.len() + ranked.unknown.len());
-        let unknown = ranked.into_iter().flat_map(|ranked| ranked.unknown.iter().copied());
+        let unknown = ranked
+            .into_iter()
+            .flat_map(|ranked| ranked.unknown.iter().copied());
         let lowest = ranked.and_then(|ranked| Some(ranked.order.last()?.1.score));
-        let behind = unknown.chain(seen..self.hits.len()).zip(ranking::behind(lowest));
+        let behind = unknown
+            .chain(seen..self.hits.len())
+            .zip(ranking::behind(lowest));
         let rest = behind.map(move |(place, score)| match ranked {
             Some(_) => (place, score, None),
             None => (place, self.hits[place].score, None),

@@ -1,6 +1,6 @@
 //! An answer for people.
 
-use super::{Answer, Row, Timing};
+use super::{Answer, RankTiming, Row, Timing};
 use crate::output;
 use std::io::Write;
 
@@ -31,7 +31,11 @@ fn result(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
         true => "(no title)",
         false => &row.title,
     };
-    write!(out, "{:>4}  {:>8.3}  {title}  [{}]", row.rank, row.score, row.id)?;
+    write!(
+        out,
+        "{:>4}  {:>8.3}  {title}  [{}]",
+        row.rank, row.score, row.id
+    )?;
     match &row.parts {
         Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
         None => writeln!(out)?,
@@ -49,7 +53,7 @@ fn result(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
 
 impl Timing {
     /// Name and milliseconds of each stage, in the order of a search.
-    pub(super) fn stages(&self) -> Vec<(&'static str, f64)> {
+    pub(crate) fn stages(&self) -> Vec<(&'static str, f64)> {
         let mut stages = vec![("first stage", self.first_stage)];
         if let Some(ranking) = self.ranking {
             stages.extend([
@@ -61,5 +65,25 @@ impl Timing {
         }
         stages.push(("total", self.total));
         stages
+    }
+
+    /// The mean of several searches of the same kind.
+    pub(crate) fn mean(all: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        let ranked = |of: fn(&RankTiming) -> f64| {
+            let each = all.iter().filter_map(|timing| timing.ranking.as_ref());
+            each.map(of).sum::<f64>() / all.len().max(1) as f64
+        };
+        let ranking = all.iter().any(|timing| timing.ranking.is_some());
+        Self {
+            first_stage: mean(|timing| timing.first_stage),
+            ranking: ranking.then(|| RankTiming {
+                look_up: ranked(|timing| timing.look_up),
+                fetch: ranked(|timing| timing.fetch),
+                lexical: ranked(|timing| timing.lexical),
+                deep: ranked(|timing| timing.deep),
+            }),
+            total: mean(|timing| timing.total),
+        }
     }
 }
