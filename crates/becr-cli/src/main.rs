@@ -5,14 +5,16 @@
 //! 2 the command line was wrong.
 
 mod backend;
+mod bundled;
 mod commands;
 mod output;
 mod progress;
+mod ranking;
 
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Search and, soon, re-rank with BERT-quality matching on plain CPUs.
+/// Search and re-rank with BERT-quality matching on plain CPUs.
 #[derive(Parser)]
 #[command(name = "becr", version, about, long_about = None, propagate_version = true)]
 struct Cli {

@@ -20,7 +20,7 @@ struct Pair {
 
 fn pair(config: &Config, shapes: Shapes) -> Pair {
     let mut weights = Weights::random(config, 7, 0.2);
-    let spread = |seed: usize| (0..5 * 48).map(|i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
+    let spread = |seed: usize| (0..5 * 48).map(move |i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
     weights.centres = Some(Centres {
         documents: spread(5).collect(),
         groups: spread(7).collect(),

@@ -2,7 +2,7 @@
 
 use crate::{Backend, EncodeError, NativeEncoder};
 use becr_model::{Model, TokenizerFile};
-use becr_text::pieces::WordPieces;
+use becr_text::pieces::{TokenizerError, WordPieces};
 use std::path::Path;
 
 /// Tokens given to the backend at once unless said otherwise. On CPUs a batch is for keeping all cores busy; more
@@ -16,34 +16,33 @@ pub struct Encoder {
     pub(crate) batch_tokens: usize,
 }
 
+/// Makes the tokenizer of a model.
+pub fn word_pieces(file: &TokenizerFile) -> Result<WordPieces, TokenizerError> {
+    let name = file.path.display().to_string();
+    let json = file.path.extension().is_some_and(|end| end == "json");
+    match json {
+        true => WordPieces::from_json(&file.bytes, &name),
+        false => WordPieces::from_vocab(&file.bytes, &name),
+    }
+}
+
 impl Encoder {
     /// Opens a model directory for encoding on the CPU.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, EncodeError> {
-        let Model {
-            config,
-            tokenizer,
-            weights,
-            ..
-        } = Model::read(directory)?;
-        let backend = NativeEncoder::new(&config, weights)?;
-        Self::new(&tokenizer, Box::new(backend))
+        Self::of_model(Model::read(directory)?)
+    }
+
+    /// Takes a model for encoding on the CPU.
+    pub fn of_model(model: Model) -> Result<Self, EncodeError> {
+        let backend = NativeEncoder::new(&model.config, model.weights)?;
+        Self::new(&model.tokenizer, Box::new(backend))
     }
 
     /// Joins a backend and the tokenizer of its model.
     pub fn new(tokenizer: &TokenizerFile, backend: Box<dyn Backend>) -> Result<Self, EncodeError> {
-        let name = tokenizer.path.display().to_string();
-        let json = tokenizer
-            .path
-            .extension()
-            .is_some_and(|extension| extension == "json");
-        let read = if json {
-            WordPieces::from_json
-        } else {
-            WordPieces::from_vocab
-        };
         Ok(Self {
             backend,
-            pieces: read(&tokenizer.bytes, &name)?,
+            pieces: word_pieces(tokenizer)?,
             batch_tokens: BATCH_TOKENS,
         })
     }

@@ -51,7 +51,7 @@ pub use backend::{
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
 pub use documents::{Document, EncodedDocument};
-pub use encoder::Encoder;
+pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
 pub use native::NativeEncoder;

@@ -22,6 +22,7 @@
 
 mod error;
 mod evaluate;
+mod features;
 mod folds;
 mod length;
 mod lines;
@@ -35,13 +36,14 @@ mod write;
 
 pub use error::Error;
 pub use evaluate::{Evaluation, Scope, evaluate};
+pub use features::{PairFeatures, read_features};
 pub use folds::{Fold, Folds, read_ids};
 pub use length::{Bucket, Buckets};
 pub use lines::{OnError, Skips};
 pub use measure::{Kind, Measure, parse_measures};
 pub use plot::{Panel, Plot, Series};
 pub use qrels::{Qrels, parse_qrels, read_qrels};
-pub use run::{Run, parse_run, ranking, read_run};
+pub use run::{Candidates, Run, parse_run, ranking, read_candidates, read_run};
 pub use stats::{Correction, Estimate, TTest, estimate, paired_t_test};
 pub use table::Table;
 pub use write::{write_atomically, write_run, write_run_to};

@@ -60,6 +60,47 @@ pub fn read_run(path: impl AsRef<Path>, on_error: OnError) -> Result<(Run, Skips
     parse_run(open(path.as_ref())?, path.as_ref(), on_error)
 }
 
+/// Candidates to re-rank, and what was passed over on the way to them.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    /// The candidates of each query.
+    pub run: Run,
+    /// Lines that were wrong.
+    pub skipped: Skips,
+    /// Lines that name a document which its query has already.
+    pub repeated: Skips,
+}
+
+/// [`read_run`] for candidates of a first stage: a document that stands twice in a list is no fault, its
+/// first line counts and the others are told of.
+///
+/// # Errors
+/// As [`read_run`], but for repeated documents.
+pub fn read_candidates(path: impl AsRef<Path>, on_error: OnError) -> Result<Candidates, Error> {
+    parse_candidates(open(path.as_ref())?, path.as_ref(), on_error)
+}
+
+fn parse_candidates(
+    reader: impl Read,
+    source: &Path,
+    on_error: OnError,
+) -> Result<Candidates, Error> {
+    let mut parser = Parser::default();
+    let mut repeated = Skips::default();
+    let skipped = for_each_line(reader, source, on_error, |line, at| {
+        match parser.line(line, at)? {
+            Added::New => {}
+            Added::Repeated(error) => repeated.add(error),
+        }
+        Ok(())
+    })?;
+    Ok(Candidates {
+        run: parser.finish(),
+        skipped,
+        repeated,
+    })
+}
+
 /// [`read_run`] from any reader; `source` is named in errors.
 ///
 /// # Errors
@@ -70,7 +111,12 @@ pub fn parse_run(
     on_error: OnError,
 ) -> Result<(Run, Skips), Error> {
     let mut parser = Parser::default();
-    let skips = for_each_line(reader, source, on_error, |line, at| parser.line(line, at))?;
+    let skips = for_each_line(reader, source, on_error, |line, at| {
+        match parser.line(line, at)? {
+            Added::New => Ok(()),
+            Added::Repeated(error) => Err(error),
+        }
+    })?;
     Ok((parser.finish(), skips))
 }
 
@@ -78,6 +124,13 @@ pub fn parse_run(
 enum Form {
     Trec,
     MsMarco,
+}
+
+/// What became of a line that is well-formed.
+enum Added {
+    New,
+    /// The query has the document already.
+    Repeated(Error),
 }
 
 #[derive(Default)]
@@ -89,7 +142,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn line(&mut self, line: &str, at: &Place<'_>) -> Result<(), Error> {
+    fn line(&mut self, line: &str, at: &Place<'_>) -> Result<Added, Error> {
         let columns: Vec<_> = line.split_ascii_whitespace().collect();
         let (form, query, document, score) = match columns[..] {
             [query, _, document, _, score, tag] if self.form != Some(Form::MsMarco) => {
@@ -105,29 +158,23 @@ impl Parser {
             _ => return Err(self.wrong_columns(line, columns.len(), at)),
         };
         self.form = Some(form);
-        self.add(query, document, score, at)
+        Ok(self.add(query, document, score, at))
     }
 
-    fn add(
-        &mut self,
-        query: &str,
-        document: &str,
-        score: f64,
-        at: &Place<'_>,
-    ) -> Result<(), Error> {
+    fn add(&mut self, query: &str, document: &str, score: f64, at: &Place<'_>) -> Added {
         let documents = match self.queries.get_mut(query) {
             Some(documents) => documents,
             None => self.queries.entry(query.to_owned()).or_default(),
         };
         if documents.contains_key(document) {
-            return Err(at.error(
+            return Added::Repeated(at.error(
                 "each document once for a query",
                 format!("query {} with {} again", quote(query), quote(document)),
                 "keep one of the two lines",
             ));
         }
         documents.insert(document.to_owned(), score);
-        Ok(())
+        Added::New
     }
 
     fn wrong_columns(&self, line: &str, columns: usize, at: &Place<'_>) -> Error {
@@ -255,6 +302,27 @@ mod tests {
         assert_eq!((skips.count, skips.examples.len()), (3, 3));
         assert_eq!(run.queries["1"], [("b".to_owned(), 3.0)]);
         assert_eq!(run.queries.len(), 2);
+    }
+
+    #[test]
+    fn candidates_may_repeat_and_the_first_counts() {
+        let text = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n2 Q0 a 1 1 t\n";
+        let parse = |text: &str| parse_candidates(text.as_bytes(), Path::new("r"), OnError::Stop);
+        let candidates = parse(text).unwrap();
+        assert_eq!(
+            candidates.run.queries["1"],
+            [("a".to_owned(), 3.0), ("b".to_owned(), 2.0)]
+        );
+        assert_eq!(
+            (candidates.repeated.count, candidates.skipped.count),
+            (1, 0)
+        );
+        let told = candidates.repeated.examples[0].to_string();
+        assert!(
+            told.starts_with("r:3: expected each document once"),
+            "{told}"
+        );
+        assert!(parse("1 Q0 a 1 NaN t\n").is_err());
     }
 
     proptest! {

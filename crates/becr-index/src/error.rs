@@ -76,7 +76,7 @@ pub enum IndexError {
     /// The model keeps raw vectors.
     #[error("{}: this model keeps raw vectors; an index needs footprints, set \"bits\" in its config.json", .0.display())]
     RawModel(PathBuf),
-    /// The model's files could not be read.
+    /// The model's files could not be read or written.
     #[error(transparent)]
     Model(#[from] becr_model::ModelError),
     /// The model's ranking head does not belong to it.

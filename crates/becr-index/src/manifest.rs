@@ -27,7 +27,8 @@ pub struct Manifest {
 pub struct ModelReference {
     /// Identity of encoder, tokenizer, layers, bits and hyperplanes: what the index is bound to.
     pub encoder_id: String,
-    /// The directory it was read from, for encoding more documents.
+    /// The directory it was read from, for encoding more documents, as an absolute path; or the name of a model that
+    /// was in none, such as one built into the program.
     pub directory: std::path::PathBuf,
 }
 

@@ -96,9 +96,14 @@ impl Config {
             },
             _ => ModelError::io(path)(source),
         })?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads and checks the text of a `config.json`; `path` stands for it in errors.
+    pub(crate) fn parse(text: &str, path: &Path) -> Result<Self, ModelError> {
         // The architecture is looked at first: a model of another family misses half of our fields, and
         // "missing field" would hide the true reason.
-        let value: Value = serde_json::from_str(&text).map_err(ModelError::json(path))?;
+        let value: Value = serde_json::from_str(text).map_err(ModelError::json(path))?;
         match value.get("model_type").and_then(Value::as_str) {
             Some("bert") => {}
             found => {
@@ -110,7 +115,7 @@ impl Config {
                 });
             }
         }
-        let config: Self = serde_json::from_str(&text).map_err(ModelError::json(path))?;
+        let config: Self = serde_json::from_str(text).map_err(ModelError::json(path))?;
         config.check(path)?;
         Ok(config)
     }

@@ -33,6 +33,7 @@
 
 mod config;
 mod error;
+mod files;
 mod head;
 mod model;
 mod random;
@@ -44,6 +45,7 @@ mod weights;
 
 pub use config::Config;
 pub use error::ModelError;
+pub use files::ModelFiles;
 pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};

@@ -1,7 +1,7 @@
 //! A model directory as a whole.
 
 use crate::tensor_file::{Data, Tensor, write_tensors};
-use crate::{Config, ModelError, TokenizerFile, Weights};
+use crate::{Config, HEAD_FILE, Head, ModelError, TokenizerFile, Weights};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub enum Storage {
     I8,
 }
 
-/// A model: configuration, tokenizer and encoder weights of one directory.
+/// A model: configuration, tokenizer, encoder weights and ranking head of one directory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// The directory it was read from.
@@ -27,6 +27,8 @@ pub struct Model {
     pub tokenizer: TokenizerFile,
     /// `model.safetensors`.
     pub weights: Weights,
+    /// `head.json`, if the model was trained to rank.
+    pub head: Option<Head>,
 }
 
 /// Files of a model directory beside the weights and the configuration, copied when a model is written.
@@ -38,21 +40,25 @@ const COMPANIONS: [&str; 4] = [
 ];
 
 impl Model {
-    /// Reads and checks a model directory.
+    /// Reads and checks a model directory. Whether the head belongs to the encoder is for those to check who use it.
     pub fn read(directory: impl AsRef<Path>) -> Result<Self, ModelError> {
         let directory = directory.as_ref();
         let config = Config::read(&directory.join("config.json"))?;
         let tokenizer = TokenizerFile::read(directory, config.vocab_size)?;
         let weights = Weights::read(&directory.join("model.safetensors"), &config)?;
+        let head = directory.join(HEAD_FILE);
+        let head = head.is_file().then(|| Head::read(&head)).transpose()?;
         Ok(Self {
             directory: directory.to_owned(),
             config,
             tokenizer,
             weights,
+            head,
         })
     }
 
-    /// Writes the model to a directory, which is made if need be; the tokenizer's files are copied along.
+    /// Writes the model to a directory, which is made if need be; the tokenizer's files are copied along. The head is
+    /// left out: weights that were rounded are another encoder, whose head is to be trained.
     pub fn write(&self, directory: impl AsRef<Path>, storage: Storage) -> Result<(), ModelError> {
         let directory = directory.as_ref();
         std::fs::create_dir_all(directory).map_err(ModelError::io(directory))?;

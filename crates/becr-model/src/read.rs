@@ -17,8 +17,13 @@ impl Weights {
             },
             _ => ModelError::io(path)(source),
         })?;
+        Self::parse(&bytes, path, config)
+    }
+
+    /// Reads the bytes of a safetensors file; `path` stands for it in errors.
+    pub(crate) fn parse(bytes: &[u8], path: &Path, config: &Config) -> Result<Self, ModelError> {
         let file =
-            SafeTensors::deserialize(&bytes).map_err(|source| explain(path, &bytes, source))?;
+            SafeTensors::deserialize(bytes).map_err(|source| explain(path, bytes, source))?;
         let prefix = match file.tensor("bert.embeddings.word_embeddings.weight") {
             Ok(_) => "bert.",
             Err(_) => "",

@@ -29,6 +29,15 @@ impl TokenizerFile {
             });
         };
         let bytes = std::fs::read(&path).map_err(ModelError::io(&path))?;
+        Self::parse(path, bytes, vocab_size)
+    }
+
+    /// Checks the bytes of a tokenizer file; the ending of `path` tells which of the two it is.
+    pub(crate) fn parse(
+        path: PathBuf,
+        bytes: Vec<u8>,
+        vocab_size: usize,
+    ) -> Result<Self, ModelError> {
         let json = path.extension().is_some_and(|e| e == "json");
         let tokens = if json {
             from_json(&path, &bytes)?

@@ -1,15 +1,12 @@
 //! `becr add`, `update`, `delete`, `compact`, `merge`: an index that lives.
 
 use super::corpus::CorpusArgs;
-use crate::{backend, output, progress};
-use anyhow::Context;
+use crate::{backend, bundled, output, progress};
 use becr_index::change::{self, Changed, Existing};
 use becr_index::full::DocumentEncoder;
 use becr_index::live::LiveIndex;
-use becr_index::manifest::Manifest;
-use becr_model::Model;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `becr add` and `becr update`.
@@ -65,11 +62,9 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode> {
     let mut index = LiveIndex::open(&args.index)?;
-    let directory = model_directory(&args.index, args.model.as_deref())?;
-    let model = Model::read(&directory)
-        .with_context(|| "cannot read the model of this index; name its directory with --model")?;
+    let model = bundled::model_of_index(&args.index, args.model.as_deref())?;
     index.store().check_encoder(&model.encoder_id())?;
-    let encoder = args.backend.open(Model::read(&directory)?)?;
+    let encoder = args.backend.open(model.clone())?;
     let encoder = DocumentEncoder::new(&model, &encoder)?;
     let stages = progress::Stages::default();
     let changed = change::add(&mut index, &encoder, args.corpus.open()?, existing, &stages);
@@ -124,17 +119,6 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     )?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The model's directory: as given, or as the index remembers it.
-fn model_directory(index: &Path, given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
-    let model = Manifest::read(index)?.model;
-    let model =
-        model.context("this is a lexical index; build one with a model to add documents to it")?;
-    Ok(model.directory)
 }
 
 fn print(changed: Changed, json: bool) -> anyhow::Result<ExitCode> {

@@ -2,12 +2,11 @@
 
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
-use crate::{backend, output, progress};
+use crate::{backend, bundled, output, progress};
 use anyhow::Context;
 use becr_corpus::Corpus;
 use becr_index::IndexBuilder;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
-use becr_model::Model;
 use becr_store::Documents;
 use serde::Serialize;
 use std::io::Write;
@@ -17,18 +16,21 @@ use std::time::Instant;
 
 /// Build an index from a corpus
 ///
-/// With a model, documents and token groups are encoded into footprints for
-/// re-ranking. The build can be interrupted at any time: the same command goes on
-/// where it stopped. With --lexical-only it is a plain BM25 index, in seconds.
+/// Documents and token groups are encoded into footprints for re-ranking, with the
+/// model that comes with the program or with one of your own (--model). The build can
+/// be interrupted at any time: the same command goes on where it stopped. With
+/// --lexical-only it is a plain BM25 index, in seconds.
 ///
 /// The index appears at --out when it is complete: a build that fails or is
 /// interrupted leaves the index that was there before, or none.
 ///
 /// Examples:
 ///
-///   becr index ~/notes --out notes.becr --lexical-only
+///   becr index ~/notes --out notes.becr
 ///
 ///   becr index corpus.jsonl.zst --out corpus.becr --model minilm-l6
+///
+///   becr index ~/notes --out words.becr --lexical-only
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -37,13 +39,8 @@ pub(crate) struct Args {
     /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Directory of the model that encodes documents and token groups. Without one, use --lexical-only.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "BECR_MODEL",
-        required_unless_present = "lexical_only"
-    )]
+    /// Directory of the model that encodes documents and token groups [default: the bundled model].
+    #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
     /// Index words only, for BM25 search: no document is encoded.
     #[arg(long)]
@@ -86,9 +83,9 @@ struct Summary {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let (built, skipped) = match &args.model {
-        Some(model) if !args.lexical_only => full(args, model)?,
-        _ => lexical(args)?,
+    let (built, skipped) = match args.lexical_only {
+        true => lexical(args)?,
+        false => full(args)?,
     };
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
@@ -134,9 +131,9 @@ fn fill(
     Ok(())
 }
 
-fn full(args: &Args, directory: &std::path::Path) -> anyhow::Result<(FullSummary, u64)> {
-    let model = Model::read(directory)?;
-    let encoder = args.backend.open(Model::read(directory)?)?;
+fn full(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
+    let model = bundled::model(args.model.as_deref())?;
+    let encoder = args.backend.open(model.clone())?;
     let build = FullBuild {
         encoder: &encoder,
         corpus: &|| Ok(args.corpus.open()?),

@@ -7,11 +7,12 @@ mod cost;
 mod demo;
 mod encode;
 mod eval;
+mod explain;
 mod folds;
 mod index;
 mod measured;
 mod model;
-mod sample;
+mod rerank;
 mod search;
 mod stats;
 mod token_groups;
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     Index(index::Args),
     Search(search::Args),
+    Rerank(rerank::Args),
+    Explain(explain::Args),
     /// Add new documents to an index
     Add(change::PutArgs),
     /// Add documents to an index, in the place of those that have the same ids
@@ -57,6 +60,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Demo(args) => demo::run(args),
         Command::Index(args) => index::run(args),
         Command::Search(args) => search::run(args),
+        Command::Rerank(args) => rerank::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Add(args) => change::put(args, Existing::Refuse),
         Command::Update(args) => change::put(args, Existing::Replace),
         Command::Delete(args) => change::delete(args),

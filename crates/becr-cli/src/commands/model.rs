@@ -53,7 +53,7 @@ pub(crate) struct PrepareArgs {
 /// Copy a model with its weights stored in another number format.
 ///
 /// f32 and f16 are read by Hugging Face's loader too; int8 (one scale per row) is a quarter of f32 and is read by
-/// BECR only.
+/// BECR only. The ranking head goes along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// Directory of the model.
@@ -133,6 +133,14 @@ fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
     model.write(to, storage)?;
     // Read it back: a model that was written is a model that opens.
     let written = Model::read(to)?;
+    if let Some(head) = &model.head {
+        match written.encoder_id() == model.encoder_id() {
+            true => head.write(&to.join(becr_model::HEAD_FILE))?,
+            false => output::note(
+                "The head was not taken along: rounded weights are another encoder, train a head for it.",
+            ),
+        }
+    }
     let bytes = std::fs::metadata(to.join("model.safetensors"))?.len();
     let mut out = output::stdout();
     writeln!(

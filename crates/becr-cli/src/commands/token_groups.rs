@@ -1,14 +1,13 @@
 //! `becr groups`: which token groups an index has, for builds in several parts.
 
 use super::corpus::{CorpusArgs, OnError, queries};
-use crate::{output, progress};
+use crate::{bundled, output, progress};
 use anyhow::Context;
 use becr_groups::{
     CountFile, CountOptions, Counter, GroupList, RecordBytes, Rules, Sources, Vocabulary,
 };
 use becr_index::full::{Observer, Stage};
 use becr_model::Model;
-use becr_text::pieces::WordPieces;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -106,9 +105,9 @@ pub(crate) enum Command {
     Select {
         /// File of counts.
         counts: PathBuf,
-        /// Directory of the model.
+        /// Directory of the model [default: the bundled model].
         #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
-        model: PathBuf,
+        model: Option<PathBuf>,
         /// List of groups to write, for `becr index --groups`.
         #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
@@ -153,7 +152,14 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
             cover,
             json,
         } => {
-            select(counts, model, out, rules, cover.as_deref(), *json)?;
+            select(
+                counts,
+                model.as_deref(),
+                out,
+                rules,
+                cover.as_deref(),
+                *json,
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -176,14 +182,15 @@ fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Res
 
 fn select(
     counts: &Path,
-    model: &Path,
+    model: Option<&Path>,
     out: &Path,
     args: &RuleArgs,
     cover: Option<&Path>,
     json: bool,
 ) -> anyhow::Result<()> {
     let counts = CountFile::open(counts)?;
-    let pieces = WordPieces::from_dir(model)?;
+    let model = bundled::model(model)?;
+    let pieces = becr_encoder::word_pieces(&model.tokenizer)?;
     let vocabulary = Vocabulary::new(pieces.vocabulary().into_iter().map(|(_, piece)| piece));
     let scratch = tempfile::tempdir_in(folder_of(out))?;
     let count_queries = |texts: &[String], name: &str| -> anyhow::Result<CountFile> {
@@ -207,7 +214,7 @@ fn select(
         log: log.as_ref(),
         vocabulary: &vocabulary,
     };
-    let (list, report) = sources.select(&args.rules(&Model::read(model)?)?, out)?;
+    let (list, report) = sources.select(&args.rules(&model)?, out)?;
     let coverage = match cover {
         Some(path) => {
             let texts: Vec<String> = queries(path, becr_corpus::TopicField::Title, OnError::Stop)?

@@ -9,8 +9,11 @@ fn the_demo_searches_and_measures() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     for expected in [
         "why bread goes stale",
-        "exactly it",
+        "BECR",
+        "***",
+        "Why ",
         "nDCG@10",
+        "look-up",
         "becr index FOLDER",
     ] {
         assert!(

@@ -312,11 +312,6 @@ fn what_does_not_fit_is_refused() {
         second.stderr
     );
     drop(lock);
-    assert_eq!(
-        becr(folder.path(), &["index", "all.jsonl", "--out", "no"]).code,
-        Some(2),
-        "no model"
-    );
     // Our own code knows no GPU.
     let device = ["index", "all.jsonl", "--out", "no", "--model", "model"];
     let device = becr(

@@ -6,11 +6,14 @@ mod cost;
 mod demo;
 mod encode;
 mod eval;
+mod explain;
 mod failures;
 mod folds;
 mod full;
 mod index;
 mod kill;
+mod ranked;
+mod rerank;
 mod search;
 
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! `becr search`: a folder of notes in two commands, and query files to runs.
 
 use crate::becr;
+use crate::full::run;
+use crate::ranked::{json, ranked, rows};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -178,4 +180,94 @@ fn a_closed_pipe_ends_quietly() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{:?}", output.status);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("error"));
+}
+
+#[test]
+fn a_full_index_is_re_ranked() {
+    let folder = ranked();
+    let search = |more: &[&str]| {
+        let arguments = ["search", "index", "river bank", "--json", "--k", "12"];
+        json(&run(folder.path(), &[&arguments[..], more].concat()).stdout)
+    };
+    let answer = search(&["--explain"]);
+    let results = answer["results"].as_array().unwrap();
+    assert_eq!(results.len(), 12);
+    let number = |result: &serde_json::Value, name: &str| result[name].as_f64().unwrap();
+    for (result, rank) in results.iter().zip(1..) {
+        assert_eq!(result["rank"], rank);
+        let parts = ["deep", "lexi", "others"].map(|part| number(result, part));
+        let (score, sum) = (number(result, "score"), parts.iter().sum::<f64>());
+        assert!(
+            (score - sum).abs() <= 1e-4 * score.abs().max(1.0),
+            "{result}"
+        );
+        assert!(!result["explanation"].as_array().unwrap().is_empty());
+    }
+    assert!(results.is_sorted_by(|a, b| number(a, "score") >= number(b, "score")));
+    assert!(
+        results.iter().any(|r| r["rank"] != r["first_stage_rank"]),
+        "the order is another one than BM25's"
+    );
+    for stage in [
+        "first_stage",
+        "look_up",
+        "fetch",
+        "lexical",
+        "deep",
+        "total",
+    ] {
+        assert!(answer["timing_ms"][stage].is_f64(), "{stage}");
+    }
+    // Beyond the depth the first stage's order goes on, behind what was re-ranked.
+    let shallow = search(&["--depth", "3"]);
+    let shallow = shallow["results"].as_array().unwrap();
+    let places: Vec<u64> = shallow
+        .iter()
+        .map(|result| result["first_stage_rank"].as_u64().unwrap())
+        .collect();
+    assert_eq!(places[3..], (4..=12).collect::<Vec<u64>>());
+    assert!(shallow.is_sorted_by(|a, b| number(a, "score") > number(b, "score")));
+    assert!(shallow[2]["deep"].is_f64() && shallow[3].get("deep").is_none());
+
+    let outcome = run(
+        folder.path(),
+        &["search", "index", "river", "--explain", "--timing"],
+    );
+    assert!(outcome.stdout.contains("(BM25: "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("deep +") || outcome.stdout.contains("deep -"));
+    assert!(outcome.stderr.contains("look-up"), "{}", outcome.stderr);
+}
+
+#[test]
+fn odd_queries_are_re_ranked_without_fuss() {
+    let folder = ranked();
+    let long = "river bank the zyzzyva 🦓 ".repeat(125);
+    for (query, finds) in [
+        ("", false),
+        ("🦓 🦓", false),
+        ("zyzzyva unheardof", false),
+        ("the of", true),
+        (&long, true),
+    ] {
+        let arguments = ["search", "index", query, "--json", "--explain"];
+        let answer = json(&run(folder.path(), &arguments).stdout);
+        let found = answer["results"].as_array().unwrap();
+        assert_eq!(!found.is_empty(), finds, "{query:?}");
+        assert!(found.iter().all(|result| result["score"].is_f64()));
+    }
+}
+
+#[test]
+fn a_run_has_all_that_was_asked_for() {
+    let folder = ranked();
+    let arguments = ["search", "index", "--queries", "queries.tsv", "--timing"];
+    let more = ["--run-out", "becr.run", "--depth", "5", "--k", "30"];
+    let outcome = run(folder.path(), &[&arguments[..], &more].concat());
+    assert!(outcome.stderr.contains("median"), "{}", outcome.stderr);
+    let rows = rows(&folder.path().join("becr.run"));
+    let first: Vec<_> = rows.iter().filter(|row| row.0 == "1").collect();
+    assert!(first.len() > 5 && first.len() <= 30, "{}", first.len());
+    assert!(first.is_sorted_by(|a, b| a.2 > b.2));
+    let usage = ["search", "index", "river", "--first-stage", "--explain"];
+    assert_eq!(becr(folder.path(), &usage).code, Some(2));
 }

@@ -183,7 +183,7 @@ fn footprints_are_those_of_the_hidden_states() {
     let planes = hyperplanes(&config).unwrap().unwrap();
     let batch = batch(&[12, 30], 2);
     let mut weights = Weights::random(&config, 3, 8.0);
-    let spread = |seed: usize| (0..4 * 30).map(|i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
+    let spread = |seed: usize| (0..4 * 30).map(move |i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
     weights.centres = Some(Centres {
         documents: spread(5).collect(),
         groups: spread(7).collect(),

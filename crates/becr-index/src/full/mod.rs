@@ -216,21 +216,23 @@ impl FullBuild<'_> {
     fn copy_model_files(&self, dir: &Path) -> Result<(), IndexError> {
         let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
-        for name in ["config.json", "tokenizer.json", "vocab.txt", HEAD_FILE] {
-            let from = self.model.directory.join(name);
-            if from.is_file() {
-                let to = folder.join(name);
-                let copied = std::fs::read(&from).and_then(|bytes| std::fs::write(&to, bytes));
-                copied.map_err(IndexError::io(&to, "cannot copy the model's file"))?;
-            }
+        self.model.config.write(&folder.join("config.json"))?;
+        let tokenizer = &self.model.tokenizer;
+        let path = folder.join(tokenizer.path.file_name().unwrap_or_default());
+        std::fs::write(&path, &tokenizer.bytes).map_err(IndexError::io(&path, "cannot write"))?;
+        if let Some(head) = &self.model.head {
+            head.write(&folder.join(HEAD_FILE))?;
         }
         Ok(())
     }
 
     /// The manifest, which makes a directory an index.
     fn finish(&self, dir: &Path, encoder_id: String) -> Result<(), IndexError> {
-        let directory = std::path::absolute(&self.model.directory);
-        let directory = directory.unwrap_or_else(|_| self.model.directory.clone());
+        // A model that was not read from a directory is known by its name.
+        let directory = match std::path::absolute(&self.model.directory) {
+            Ok(absolute) if absolute.is_dir() => absolute,
+            _ => self.model.directory.clone(),
+        };
         let model = Some(ModelReference {
             encoder_id,
             directory,

@@ -2,11 +2,11 @@
 
 mod write;
 
-use crate::backend;
+use crate::{backend, bundled};
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
-use becr_model::{Layers, Model};
+use becr_model::Layers;
 use becr_text::pieces::Pieces;
 use serde::Serialize;
 use serde_json::json;
@@ -34,9 +34,9 @@ const BATCH_TOKENS: usize = 8192;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Directory of the model.
+    /// Directory of the model [default: the bundled model].
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
-    model: PathBuf,
+    model: Option<PathBuf>,
     /// A text; may be given several times. They are encoded as one batch.
     #[arg(long, required_unless_present = "file", allow_hyphen_values = true)]
     text: Vec<String>,
@@ -70,13 +70,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ),
     };
     let documents = documents(args)?;
-    let mut model = Model::read(&args.model)?;
+    let mut model = bundled::model(args.model.as_deref())?;
     let mut settings = model.config.settings();
     settings.layers = args.layers.clone();
     model.config.becr = Some(settings);
     model
         .config
-        .check(&args.model.join("config.json"))
+        .check(&model.directory.join("config.json"))
         .context("--layers does not fit the model")?;
     let header = json!({
         "encoder_id": model.encoder_id(),

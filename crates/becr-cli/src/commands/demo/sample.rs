@@ -1,37 +1,26 @@
 //! The sample collection, built into the program.
 
 use becr_eval::{OnError, Qrels, parse_qrels};
-use serde::Deserialize;
 use std::path::Path;
 
 /// The collection in memory.
-pub(crate) struct Sample {
-    pub(crate) documents: Vec<Document>,
-    pub(crate) queries: Vec<Query>,
-    pub(crate) qrels: Qrels,
+pub(super) struct Sample {
+    pub(super) queries: Vec<Query>,
+    pub(super) qrels: Qrels,
 }
 
-#[derive(Deserialize)]
-pub(crate) struct Document {
-    pub(crate) id: String,
-    pub(crate) title: String,
-    pub(crate) text: String,
-}
-
-pub(crate) struct Query {
-    pub(crate) id: String,
-    pub(crate) text: String,
+pub(super) struct Query {
+    pub(super) id: String,
+    pub(super) text: String,
 }
 
 impl Sample {
-    pub(crate) fn load() -> anyhow::Result<Self> {
-        let corpus = include_str!("../../sample/corpus.jsonl");
-        let queries = include_str!("../../sample/queries.tsv");
-        let judgements = include_bytes!("../../sample/qrels.txt");
-        let documents = corpus
-            .lines()
-            .map(serde_json::from_str)
-            .collect::<Result<_, _>>()?;
+    /// The documents as a corpus file.
+    pub(super) const CORPUS: &str = include_str!("../../../sample/corpus.jsonl");
+
+    pub(super) fn load() -> anyhow::Result<Self> {
+        let queries = include_str!("../../../sample/queries.tsv");
+        let judgements = include_bytes!("../../../sample/qrels.txt");
         let query = |line: &str| {
             let (id, text) = line.split_once('\t')?;
             Some(Query {
@@ -45,7 +34,6 @@ impl Sample {
             OnError::Stop,
         )?;
         Ok(Self {
-            documents,
             queries: queries.lines().filter_map(query).collect(),
             qrels,
         })
@@ -55,15 +43,27 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::Deserialize;
     use std::collections::HashSet;
+
+    #[derive(Deserialize)]
+    struct Document {
+        id: String,
+        title: String,
+        text: String,
+    }
 
     #[test]
     fn the_collection_is_whole() {
         let sample = Sample::load().unwrap();
-        let ids: HashSet<&str> = sample.documents.iter().map(|d| d.id.as_str()).collect();
-        assert_eq!(ids.len(), sample.documents.len(), "ids are unique");
+        let lines = Sample::CORPUS.lines();
+        let documents: Vec<Document> = lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let ids: HashSet<&str> = documents.iter().map(|d| d.id.as_str()).collect();
+        assert_eq!(ids.len(), documents.len(), "ids are unique");
         assert!(ids.len() >= 200 && sample.queries.len() == 40);
-        for document in &sample.documents {
+        for document in &documents {
             let words = document.text.split_whitespace().count();
             assert!(
                 (80..=250).contains(&words),

@@ -1,0 +1,74 @@
+//! All queries, ranked both ways and measured against the judgements.
+
+use super::sample::Sample;
+use crate::commands::search::{Searcher, Timing};
+use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures};
+use becr_rank::RankWorkspace;
+use std::io::Write;
+
+const DEPTH: usize = 150;
+
+pub(super) fn measure(
+    out: &mut impl Write,
+    searcher: &Searcher,
+    sample: &Sample,
+) -> anyhow::Result<()> {
+    let (mut bm25, mut becr) = (Run::new("BM25"), Run::new("BECR"));
+    let mut timings = Vec::new();
+    let mut candidates = 0;
+    let work = &mut RankWorkspace::new();
+    for query in &sample.queries {
+        let found = searcher.search(&query.text, DEPTH, work)?;
+        for (place, score, _) in found.order() {
+            let hit = &found.hits[place];
+            bm25.push(&query.id, &hit.id, f64::from(hit.score));
+            becr.push(&query.id, &hit.id, f64::from(score));
+        }
+        candidates += found.hits.len();
+        timings.push(found.timing);
+    }
+    let queries = sample.queries.len();
+    writeln!(
+        out,
+        "\nAll {queries} queries against the judgements that come with them:"
+    )?;
+    write!(out, "{}", table(sample, &bm25, &becr)?)?;
+    writeln!(
+        out,
+        "p: paired two-sided t-test over the queries. *** answers it, ** relevant, * marginal."
+    )?;
+    let each = Timing::mean(&timings).stages().into_iter();
+    let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
+    writeln!(
+        out,
+        "\nMilliseconds per query on one core, {} candidates on average: {}",
+        candidates / queries.max(1),
+        each.join(", ")
+    )?;
+    Ok(())
+}
+
+fn table(sample: &Sample, bm25: &Run, becr: &Run) -> anyhow::Result<Table> {
+    let measures = parse_measures("nDCG@10 RR@10 P@5")?;
+    let header = ["", "BM25", "BECR", "difference", "p"];
+    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4]);
+    let evaluations =
+        [bm25, becr].map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
+    for (n, measure) in measures.iter().enumerate() {
+        let [bm25, becr] = [0, 1].map(|system: usize| evaluations[system].values(n));
+        let test = paired_t_test(becr.iter().copied().zip(bm25.iter().copied()));
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        table.row(vec![
+            format!("  {measure}"),
+            format!("{:.3}", mean(&bm25)),
+            format!("{:.3}", mean(&becr)),
+            format!("{:+.3}", test.difference),
+            match test.p {
+                Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
+                Some(p) => format!("{p:.4}"),
+                None => String::new(),
+            },
+        ]);
+    }
+    Ok(table)
+}

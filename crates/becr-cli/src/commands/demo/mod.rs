@@ -1,0 +1,128 @@
+//! `becr demo`: the main job on the sample collection that is built into the program.
+
+mod compare;
+mod measure;
+mod sample;
+
+use super::search::Searcher;
+use crate::{bundled, output, progress};
+use becr_corpus::{Corpus, CorpusOptions};
+use becr_encoder::Encoder;
+use becr_groups::Rules;
+use becr_index::full::{BuildOptions, FullBuild, FullSummary};
+use becr_store::Documents;
+use sample::Sample;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Index, search and evaluate the built-in sample collection
+///
+/// Needs no files and no network: collection and model are part of the program. The
+/// index lives in a temporary folder and is removed at the end, unless it is to be
+/// kept.
+///
+/// Examples:
+///
+///   becr demo
+///
+///   becr demo --keep sample.becr
+///
+///   becr explain sample.becr "why bread goes stale" staling-starch --html why.html
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// Keep the index in this new directory, to search and explain on.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// Queries to look at: another sense of the words, an answer in other words, a pair whose order matters.
+const SHOWN: [&str; 3] = ["q05", "q02", "q38"];
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let sample = Sample::load()?;
+    let folder = tempfile::tempdir()?;
+    let target = args
+        .keep
+        .clone()
+        .unwrap_or_else(|| folder.path().join("sample.becr"));
+    let mut out = output::stdout();
+    writeln!(
+        out,
+        "Building an index of {} short texts on everyday matters, with the bundled model …",
+        Sample::CORPUS.lines().count()
+    )?;
+    out.flush()?;
+    let started = Instant::now();
+    let built = build(folder.path(), &target)?;
+    let seconds = started.elapsed().as_secs_f64();
+    writeln!(
+        out,
+        "{} documents and {} token groups encoded in {seconds:.1} s, {} on disk.",
+        built.documents,
+        indicatif::HumanCount(built.groups),
+        indicatif::BinaryBytes(built.bytes)
+    )?;
+    let searcher = Searcher::ranked(&target)?;
+    for id in SHOWN {
+        if let Some(query) = sample.queries.iter().find(|query| query.id == id) {
+            compare::show(&mut out, &searcher, &sample, query)?;
+        }
+    }
+    measure::measure(&mut out, &searcher, &sample)?;
+    next(&mut out, args.keep.as_deref())?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds a full index of the sample, as `becr index` does.
+fn build(folder: &Path, target: &Path) -> anyhow::Result<FullSummary> {
+    let corpus = folder.join("corpus.jsonl");
+    std::fs::write(&corpus, Sample::CORPUS)?;
+    let model = bundled::model(None)?;
+    let encoder = Encoder::of_model(model.clone())?;
+    let build = FullBuild {
+        encoder: &encoder,
+        corpus: &|| Ok(Corpus::open(&[&corpus], &CorpusOptions::default())?),
+        corpus_identity: "the sample".to_owned(),
+        options: BuildOptions {
+            keep_text: true,
+            group_list: None,
+            rules: Rules::default(),
+            query_log: Vec::new(),
+            memory: 64 << 20,
+            shard: None,
+            documents: Documents::Encoded,
+        },
+        model: &model,
+    };
+    let stages = progress::Stages::default();
+    let built = build.run(target, false, &stages);
+    stages.clear();
+    Ok(built?)
+}
+
+fn next(out: &mut impl Write, kept: Option<&Path>) -> std::io::Result<()> {
+    let index = kept.map_or("sample.becr".into(), |path| path.display().to_string());
+    if kept.is_none() {
+        writeln!(out, "\nThe same index to play with:")?;
+        writeln!(out, "  becr demo --keep {index}")?;
+    } else {
+        writeln!(out, "\nThe index is yours to play with:")?;
+    }
+    write!(
+        out,
+        "  becr search {index} \"dog in hot car\" --explain
+  becr explain {index} \"dog in hot car\" pets-heatstroke hot-hatch --html why.html
+
+Your own documents, a folder of notes or a .jsonl file with id, title and text:
+  becr index FOLDER --out notes.becr
+  becr search notes.becr \"what you are looking for\"
+
+Your own first stage, as a TREC run:
+  becr rerank notes.becr --queries queries.tsv --run bm25.run --out becr.run
+"
+    )
+}

@@ -1,0 +1,253 @@
+//! An explanation as one HTML file that needs nothing else.
+
+use super::reasons::label;
+use super::shade::{FAINTEST, Stretch, strength, stretches};
+use super::{Explained, Report};
+use becr_rank::{FeaturePart, Part, Row, ShadedWord};
+use std::fmt::Write;
+
+/// Hues of the query's terms.
+const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
+
+pub(super) fn page(report: &Report) -> String {
+    let query = escape(&report.query);
+    let documents: String = report.documents.iter().map(document).collect();
+    let hues: Vec<u16> = (0..report.terms.len()).map(hue).collect();
+    let script = include_str!("page.js").replace("FAINTEST", &FAINTEST.to_string());
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{query}</title>\n<style>\n{}</style>\n</head>\n<body>\n<h1>{query}</h1>\n\
+         <p>Why these scores: S = S_deep + S_lexi + S_others.</p>\n{}{}{}\
+         <div class=\"columns\">\n{documents}</div>\n\
+         <script type=\"application/json\" id=\"hues\">{hues:?}</script>\n<script>\n{script}</script>\n\
+         </body>\n</html>\n",
+        include_str!("page.css"),
+        difference(report),
+        terms(report),
+        choice(report),
+    )
+}
+
+fn hue(term: usize) -> u16 {
+    HUES[term % HUES.len()]
+}
+
+/// What the query's terms weigh and are composed of.
+fn terms(report: &Report) -> String {
+    let mut rows = String::new();
+    for term in &report.terms {
+        let groups = term.groups.iter();
+        let groups: Vec<String> = groups
+            .map(|used| format!("{} {:.2}", escape(&used.group), used.weight))
+            .collect();
+        let _ = write!(
+            rows,
+            "<tr><td>{}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>\n",
+            escape(&term.word),
+            term.weight,
+            groups.join(", ")
+        );
+    }
+    table("The query's terms", "term|weight|composed of", &rows)
+}
+
+/// A button for each term, and one for all.
+fn choice(report: &Report) -> String {
+    let mut labels = String::from(
+        "<label><input type=\"radio\" name=\"term\" value=\"all\" checked> the closest term</label>\n",
+    );
+    for (number, term) in report.terms.iter().enumerate() {
+        let _ = write!(
+            labels,
+            "<label style=\"--h:{}\"><input type=\"radio\" name=\"term\" value=\"{number}\"> {}</label>\n",
+            hue(number),
+            escape(&term.word)
+        );
+    }
+    format!("<fieldset><legend>Words are shaded by similarity to</legend>\n{labels}</fieldset>\n")
+}
+
+fn document(document: &Explained) -> String {
+    let explanation = &document.explanation;
+    let place = match (document.rank, document.first_stage_rank) {
+        (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
+        _ => "not among the candidates of BM25".to_owned(),
+    };
+    let text = match &document.shading {
+        Some(shading) => format!(
+            "<div class=\"text title\">{}</div>\n<div class=\"text\">{}</div>\n",
+            shaded(&shading.title, &shading.title_words),
+            shaded(&shading.text, &shading.text_words)
+        ),
+        None => "<p>The index keeps no texts.</p>\n".to_owned(),
+    };
+    let mut parts = String::new();
+    for (name, value) in [
+        ("S_deep", explanation.deep),
+        ("S_lexi", explanation.lexi),
+        ("S_others", explanation.others),
+    ] {
+        let _ = write!(parts, "<tr><td>{name}</td>{}</tr>\n", number(value));
+    }
+    let _ = write!(
+        parts,
+        "<tr class=\"sum\"><td>S</td>{}</tr>\n",
+        number(explanation.score)
+    );
+    let rows: String = explanation.rows().iter().map(row).collect();
+    let features = explanation
+        .document_vector
+        .iter()
+        .chain(&explanation.lexical)
+        .chain(&explanation.features);
+    let features: String = features.map(feature).collect();
+    format!(
+        "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>{place}</p>\n{text}{}{}{}</section>\n",
+        escape(&document.title),
+        escape(&document.id),
+        table("Parts", "part|contribution", &parts),
+        table("Contributions", "part||contribution", &rows),
+        table(
+            "Features",
+            "feature|value|standardised|weight|contribution",
+            &features
+        ),
+    )
+}
+
+fn row(row: &Row) -> String {
+    let (part, name) = (part(row.part), escape(&label(row)));
+    let value = number(row.contribution);
+    format!("<tr><td>{part}</td><td>{name}</td>{value}</tr>\n")
+}
+
+fn feature(feature: &FeaturePart) -> String {
+    let value = feature
+        .value
+        .map_or("missing".into(), |v| format!("{v:.4}"));
+    format!(
+        "<tr><td>{}</td><td class=\"n\">{value}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.4}</td>{}</tr>\n",
+        escape(&feature.name),
+        feature.standardised,
+        feature.weight,
+        number(feature.contribution)
+    )
+}
+
+/// What makes the first document's score differ from the second's.
+fn difference(report: &Report) -> String {
+    let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
+        return String::new();
+    };
+    let mut rows: String = difference.rows.iter().map(row).collect();
+    let (a, b) = (&first.explanation, &second.explanation);
+    for (name, value) in [
+        ("S_deep", a.deep - b.deep),
+        ("S_lexi", a.lexi - b.lexi),
+        ("S_others", a.others - b.others),
+        ("S", difference.score),
+    ] {
+        let _ = write!(
+            rows,
+            "<tr class=\"sum\"><td>{name}</td><td></td>{}</tr>\n",
+            number(value)
+        );
+    }
+    let title = format!("{} less {}", first.id, second.id);
+    table(&title, "part||difference", &rows)
+}
+
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Deep => "deep",
+        Part::Lexi => "lexi",
+        Part::Others => "others",
+    }
+}
+
+/// A table of finished rows; columns that start with a number are aligned by the rows themselves.
+fn table(title: &str, columns: &str, rows: &str) -> String {
+    let mut header = String::new();
+    for column in columns.split('|') {
+        let number = match column {
+            "contribution" | "difference" | "value" | "standardised" | "weight" => " class=\"n\"",
+            _ => "",
+        };
+        let _ = write!(header, "<th{number}>{column}</th>");
+    }
+    format!(
+        "<h3>{}</h3>\n<div class=\"wide\"><table>\n<tr>{header}</tr>\n{rows}</table></div>\n",
+        escape(title)
+    )
+}
+
+/// A contribution, coloured by its sign.
+fn number(value: f64) -> String {
+    let sign = match value {
+        value if value > 0.0 => " up",
+        value if value < 0.0 => " down",
+        _ => "",
+    };
+    format!("<td class=\"n{sign}\">{value:+.4}</td>")
+}
+
+fn shaded(text: &str, words: &[ShadedWord]) -> String {
+    stretches(text, words).iter().map(word).collect()
+}
+
+fn word(stretch: &Stretch<'_>) -> String {
+    let text = escape(stretch.text);
+    let Some((term, similarity)) = stretch.nearest() else {
+        return text;
+    };
+    let similarities: Vec<String> = stretch
+        .similarities
+        .iter()
+        .map(|similarity| format!("{similarity:.2}"))
+        .collect();
+    let list = similarities.join(" ");
+    format!(
+        "<b style=\"--h:{};--s:{:.2}\" data-s=\"{list}\" title=\"{list}\">{text}</b>",
+        hue(term),
+        strength(similarity)
+    )
+}
+
+/// Text as HTML shows it, in elements and in attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_document_says_is_not_taken_for_html() {
+        let word = |start, end| ShadedWord {
+            start,
+            end,
+            similarities: vec![0.9, 0.1],
+        };
+        let text = "<b> & \"q\"";
+        let html = shaded(text, &[word(1, 2), word(7, 8)]);
+        assert!(
+            html.starts_with("&lt;<b style=\"--h:50;--s:0.88\""),
+            "{html}"
+        );
+        assert!(html.contains(">b</b>&gt; &amp; &quot;<b"), "{html}");
+        assert_eq!(escape("<script>'"), "&lt;script&gt;&#39;");
+    }
+}

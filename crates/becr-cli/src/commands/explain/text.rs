@@ -1,0 +1,320 @@
+//! An explanation in the terminal.
+
+use super::reasons::label;
+use super::shade::{Stretch, nearest_words, strength, stretches};
+use super::{Args, Explained, Report};
+use crate::output;
+use anyhow::Context;
+use becr_eval::Table;
+use becr_rank::{FeaturePart, Part, Shading, TermPart};
+use std::io::{IsTerminal, Write};
+
+/// Shades of each term's colour, from faint to strong, among the 256 colours of terminals.
+const SHADES: [[u8; 4]; 6] = [
+    [230, 228, 226, 220],
+    [194, 157, 120, 82],
+    [195, 159, 123, 81],
+    [225, 219, 213, 207],
+    [223, 222, 215, 208],
+    [189, 183, 177, 171],
+];
+/// Without colours, words at least this similar are marked.
+const MARKED: f32 = 0.5;
+/// Words of the document that are listed for a term.
+const NEAREST: usize = 6;
+
+pub(super) fn print(report: &Report, args: &Args) -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    let term = match &args.term {
+        Some(word) => Some(term_of(report, word)?),
+        None => None,
+    };
+    terms(&mut out, report)?;
+    for document in &report.documents {
+        score(&mut out, report, document, args.kernels)?;
+    }
+    difference(&mut out, report)?;
+    for document in &report.documents {
+        match &document.shading {
+            Some(shading) => shaded(&mut out, report, &document.id, shading, term)?,
+            None => writeln!(out, "\n[{}]: the index keeps no texts", document.id)?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn term_of(report: &Report, word: &str) -> anyhow::Result<usize> {
+    let wanted = word.to_lowercase();
+    let found = report.terms.iter().position(|term| term.word == wanted);
+    found.with_context(|| {
+        let known: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
+        format!(
+            "the query has no term \"{word}\"; its terms are {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// The query's terms: what they weigh, what they are composed of.
+fn terms(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    writeln!(out, "query  {}", report.query)?;
+    if report.terms.is_empty() {
+        writeln!(out, "  no word that the index knows: S_deep is 0")?;
+    }
+    for term in &report.terms {
+        let groups = term.groups.iter().map(|used| {
+            let of = match used.second {
+                true => " (2nd)",
+                false => "",
+            };
+            format!("{}{of} {:.2}", used.group, used.weight)
+        });
+        let groups: Vec<String> = groups.collect();
+        writeln!(
+            out,
+            "  \"{}\"  weight {:.3}, composed of {}",
+            term.word,
+            term.weight,
+            groups.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+/// A document's score, part by part.
+fn score(
+    out: &mut impl Write,
+    report: &Report,
+    document: &Explained,
+    kernels: bool,
+) -> anyhow::Result<()> {
+    let explanation = &document.explanation;
+    writeln!(out, "\n[{}]  {}", document.id, document.title)?;
+    let place = match (document.rank, document.first_stage_rank) {
+        (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
+        _ => "not among the candidates of BM25".to_owned(),
+    };
+    writeln!(out, "S         {:>9.4}   {place}", explanation.score)?;
+    writeln!(out, "S_deep    {:>9.4}", explanation.deep)?;
+    for part in &explanation.terms {
+        let name = format!("\"{}\"", part.term.word);
+        writeln!(out, "    {name:<26} {:>+9.4}", part.contribution)?;
+    }
+    features(out, explanation.document_vector.as_slice())?;
+    writeln!(out, "S_lexi    {:>9.4}", explanation.lexi)?;
+    features(out, &explanation.lexical)?;
+    writeln!(out, "S_others  {:>9.4}", explanation.others)?;
+    if let Some(cls) = explanation.cls {
+        writeln!(out, "    {:<26} {cls:>+9.4}", "cls")?;
+    }
+    features(out, &explanation.features)?;
+    let cells: Vec<&TermPart> = explanation.terms.iter().collect();
+    if !cells.is_empty() {
+        writeln!(out, "S_deep by layer and kernel, all terms")?;
+        layers(out, report, &cells)?;
+    }
+    if kernels {
+        for part in &explanation.terms {
+            writeln!(out, "\"{}\" by layer and kernel", part.term.word)?;
+            layers(out, report, &[part])?;
+        }
+    }
+    Ok(())
+}
+
+fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<()> {
+    for feature in features {
+        let FeaturePart {
+            name,
+            value,
+            standardised,
+            weight,
+            contribution,
+        } = feature;
+        write!(out, "    {name:<26} {contribution:>+9.4}")?;
+        match value {
+            // A sum of nothing is −0: adding 0 takes the sign away.
+            Some(value) => writeln!(
+                out,
+                "   value {:.4}, standardised {standardised:+.3}, weight {weight:+.4}",
+                value + 0.0
+            )?,
+            None => writeln!(out, "   missing, weight {weight:+.4}")?,
+        }
+    }
+    Ok(())
+}
+
+/// Contributions by layer (rows) and kernel (columns), summed over terms.
+fn layers(out: &mut impl Write, report: &Report, terms: &[&TermPart]) -> anyhow::Result<()> {
+    let centres = &report.kernels;
+    let header = ["    layer \\ μ".to_owned()].into_iter();
+    let header = header.chain(centres.iter().map(|centre| format!("{centre:.2}")));
+    let columns = header.chain(["sum".to_owned()]).collect();
+    let mut table = Table::new(columns, (1..=centres.len() + 1).collect());
+    for (layer, name) in report.layers.iter().enumerate() {
+        let sums: Vec<f64> = (0..centres.len())
+            .map(|kernel| {
+                let cells = terms.iter().map(|term| term.cells[layer][kernel]);
+                cells.map(|cell| cell.contribution).sum()
+            })
+            .collect();
+        let mut row = vec![format!("    {name}")];
+        row.extend(sums.iter().map(|sum| match sum.abs() < 5e-4 {
+            true => "·".to_owned(),
+            false => format!("{sum:.3}"),
+        }));
+        row.push(format!("{:.3}", sums.iter().sum::<f64>()));
+        table.row(row);
+    }
+    write!(out, "{table}")?;
+    Ok(())
+}
+
+/// The table that says what makes the first document's score differ from the second's.
+fn difference(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
+        return Ok(());
+    };
+    writeln!(out)?;
+    let header = ["part", "", &first.id, &second.id, "difference"];
+    let mut table = Table::new(header.map(String::from).to_vec(), vec![2, 3, 4]);
+    let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
+    for ((row, ours), theirs) in difference.rows.iter().zip(ours).zip(theirs) {
+        let part = match row.part {
+            Part::Deep => "deep",
+            Part::Lexi => "lexi",
+            Part::Others => "others",
+        };
+        let cells = [ours.contribution, theirs.contribution, row.contribution];
+        table.row(cells_of(part, &label(row), cells));
+    }
+    let (a, b) = (&first.explanation, &second.explanation);
+    for (name, a, b) in [
+        ("S_deep", a.deep, b.deep),
+        ("S_lexi", a.lexi, b.lexi),
+        ("S_others", a.others, b.others),
+        ("S", a.score, b.score),
+    ] {
+        table.row(cells_of(name, "", [a, b, a - b]));
+    }
+    write!(out, "{table}")?;
+    Ok(())
+}
+
+fn cells_of(part: &str, name: &str, [ours, theirs, difference]: [f64; 3]) -> Vec<String> {
+    vec![
+        part.to_owned(),
+        name.to_owned(),
+        format!("{ours:.4}"),
+        format!("{theirs:.4}"),
+        format!("{difference:+.4}"),
+    ]
+}
+
+/// The text, its words shaded by their similarity to a term, or each to the term it is closest to.
+fn shaded(
+    out: &mut impl Write,
+    report: &Report,
+    id: &str,
+    shading: &Shading,
+    term: Option<usize>,
+) -> anyhow::Result<()> {
+    let paint = Paint {
+        colours: colours(),
+        words: report.terms.iter().map(|term| term.word.as_str()).collect(),
+        term,
+    };
+    writeln!(out, "\n[{id}] {}", paint.legend())?;
+    for (text, words) in [
+        (&shading.title, &shading.title_words),
+        (&shading.text, &shading.text_words),
+    ] {
+        let painted = stretches(text, words);
+        let painted: String = painted
+            .iter()
+            .map(|stretch| paint.stretch(stretch))
+            .collect();
+        if !painted.trim().is_empty() {
+            writeln!(out, "{painted}")?;
+        }
+    }
+    let fields = || {
+        [
+            (shading.title.as_str(), shading.title_words.as_slice()),
+            (shading.text.as_str(), shading.text_words.as_slice()),
+        ]
+    };
+    for (number, word) in paint.words.iter().enumerate() {
+        let near = nearest_words(fields(), number, NEAREST).into_iter();
+        let near: Vec<String> = near
+            .map(|(word, similarity)| format!("{word} {similarity:.2}"))
+            .collect();
+        writeln!(out, "nearest to \"{word}\": {}", near.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Colours where standard output is a terminal, unless the user wants none.
+fn colours() -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !unwanted && std::io::stdout().is_terminal()
+}
+
+struct Paint<'a> {
+    colours: bool,
+    /// The query's terms.
+    words: Vec<&'a str>,
+    /// The one term to shade by, if it is one.
+    term: Option<usize>,
+}
+
+impl Paint<'_> {
+    /// Says what the shades mean.
+    fn legend(&self) -> String {
+        let terms = self.words.iter().enumerate();
+        let terms = terms.filter(|(number, _)| self.term.is_none_or(|term| term == *number));
+        let named: Vec<String> = terms
+            .map(|(number, word)| match self.colours {
+                true => coloured(word, number, 1.0),
+                false => format!("\"{word}\""),
+            })
+            .collect();
+        let how = match self.colours {
+            true => "shaded by similarity to",
+            false => "words are marked that are at least 0.5 similar to",
+        };
+        format!("{how} {}", named.join(", "))
+    }
+
+    fn stretch(&self, stretch: &Stretch<'_>) -> String {
+        let nearest = match self.term {
+            Some(term) => stretch.similarities.get(term).map(|s| (term, *s)),
+            None => stretch.nearest(),
+        };
+        match nearest {
+            Some((term, similarity)) if self.colours => {
+                coloured(stretch.text, term, strength(similarity))
+            }
+            Some((term, similarity)) if similarity >= MARKED => match self.term {
+                Some(_) => format!("{}{{{similarity:.2}}}", stretch.text),
+                None => format!("{}{{{} {similarity:.2}}}", stretch.text, self.words[term]),
+            },
+            _ => stretch.text.to_owned(),
+        }
+    }
+}
+
+/// A word on a background of its term's colour.
+fn coloured(word: &str, term: usize, strength: f32) -> String {
+    let shades = SHADES[term % SHADES.len()];
+    // A quarter of the way is worth a shade; less is not.
+    match (strength * shades.len() as f32).floor() as usize {
+        0 => word.to_owned(),
+        shade => {
+            let shade = shades[shade.min(shades.len()) - 1];
+            format!("\u{1b}[38;5;16;48;5;{shade}m{word}\u{1b}[0m")
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `becr rerank`: a run of any first stage, re-ranked.
+
+mod report;
+
+use super::corpus::{self, OnError};
+use super::search::TopicField;
+use crate::ranking::{Entry, RankArgs, Ranked, Ranking, behind};
+use crate::{output, progress};
+use anyhow::Context;
+use becr_eval::{Candidates, PairFeatures, Run, ranking, read_candidates, read_features};
+use becr_rank::RankWorkspace;
+use rayon::prelude::*;
+use report::Report;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Re-rank the run of a first stage
+///
+/// Any first stage will do: candidates come as a TREC run (six columns) or as MS
+/// MARCO's (query, document, rank), and a TREC run goes out. The scores of the run in
+/// are a feature, taken relative to each query's list. All cores share the work; the
+/// run that comes out does not depend on how many there are.
+///
+/// A document that the index does not have is told of and kept behind the others in
+/// its order, or dropped (--unknown). Of a document that stands twice in a query's
+/// list the first line counts. A query of the run that the queries file does not have
+/// cannot be re-ranked: it is told of and goes out as it came in.
+///
+/// Examples:
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out becr.run
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out a.run --without deep
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out b.run --features clicks.tsv
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// Directory of the index.
+    index: PathBuf,
+    /// The queries: TSV (id, text), JSON lines or TREC topics.
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+    /// The run to re-rank, plain or compressed.
+    #[arg(long, value_name = "FILE")]
+    run: PathBuf,
+    /// The run to write.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Name of the new run, its last column.
+    #[arg(long, default_value = "becr")]
+    tag: String,
+    /// What to do with documents that the index does not have.
+    #[arg(long, value_enum, default_value_t)]
+    unknown: Unknown,
+    /// Features of query and document together, such as click rates: query, document, name and value a line,
+    /// between tabs. They count where the head has a weight for the name; a missing one contributes nothing.
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+    #[command(flatten)]
+    rank: RankArgs,
+    /// Part of a TREC topic that is the query.
+    #[arg(long, value_enum, default_value_t)]
+    topic_field: TopicField,
+    /// What to do with a line that cannot be read: stop, or skip and count it.
+    #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
+    on_error: OnError,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
+enum Unknown {
+    /// Keep them behind the others, in the order in which they came.
+    #[default]
+    KeepLast,
+    /// Leave them out.
+    Drop,
+}
+
+/// A query of the run, with its candidates in the order of their scores.
+struct Task<'a> {
+    query: &'a str,
+    /// `None` if the queries file does not have it.
+    text: Option<&'a str>,
+    candidates: Vec<&'a (String, f64)>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let index = Ranking::open(&args.index, &args.rank)?;
+    let candidates = read_candidates(&args.run, args.on_error.into())?;
+    output::note_report(&candidates.skipped);
+    let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
+    let texts: HashMap<&str, &str> = queries
+        .iter()
+        .map(|query| (query.id.as_str(), query.text.as_str()))
+        .collect();
+    let features = features(args, &index)?;
+    let tasks = tasks(&candidates, &texts);
+    let answers = answers(&index, &tasks, &features)?;
+
+    let mut run = Run::new(&args.tag);
+    let mut report = Report::new(&candidates);
+    for (task, ranked) in tasks.iter().zip(&answers) {
+        report.add(task, ranked.as_ref());
+        for (id, score) in rows(task, ranked.as_ref(), args.unknown) {
+            run.push(task.query, id, score);
+        }
+    }
+    becr_eval::write_run(&args.out, &run)?;
+    report.tell(args, &run)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tasks<'a>(candidates: &'a Candidates, texts: &HashMap<&str, &'a str>) -> Vec<Task<'a>> {
+    let queries = candidates.run.queries.iter();
+    queries
+        .map(|(query, documents)| Task {
+            query,
+            text: texts.get(query.as_str()).copied(),
+            candidates: ranking(documents),
+        })
+        .collect()
+}
+
+/// Ranks every query whose text is known.
+fn answers(
+    index: &Ranking,
+    tasks: &[Task<'_>],
+    features: &PairFeatures,
+) -> anyhow::Result<Vec<Option<Ranked>>> {
+    let bar = progress::counting(tasks.len() as u64, "queries");
+    let answers = tasks
+        .par_iter()
+        .map_init(RankWorkspace::new, |work, task| {
+            let ranked = task.text.map(|text| {
+                let entries: Vec<Entry<'_>> = task
+                    .candidates
+                    .iter()
+                    .map(|&(id, score)| Entry {
+                        id,
+                        first_stage: Some(*score as f32),
+                        features: features.of(task.query, id),
+                    })
+                    .collect();
+                index.rank(text, &entries, work)
+            });
+            bar.inc(1);
+            ranked
+                .transpose()
+                .with_context(|| format!("query {:?}", task.query))
+        })
+        .collect();
+    bar.finish_and_clear();
+    answers
+}
+
+/// A query's part of the new run.
+fn rows<'a>(task: &Task<'a>, ranked: Option<&Ranked>, unknown: Unknown) -> Vec<(&'a str, f64)> {
+    let candidate = |place: usize| task.candidates[place].0.as_str();
+    let Some(ranked) = ranked else {
+        let unchanged = task.candidates.iter();
+        return unchanged.map(|(id, score)| (id.as_str(), *score)).collect();
+    };
+    let mut rows: Vec<(&str, f64)> = ranked
+        .order
+        .iter()
+        .map(|(place, scored)| (candidate(*place), f64::from(scored.score)))
+        .collect();
+    if unknown == Unknown::KeepLast {
+        let lowest = ranked.order.last().map(|(_, scored)| scored.score);
+        let last = ranked.unknown.iter().zip(behind(lowest));
+        rows.extend(last.map(|(&place, score)| (candidate(place), f64::from(score))));
+    }
+    rows
+}
+
+/// Reads the caller's features; names that the head has no weight for are told of.
+fn features(args: &Args, index: &Ranking) -> anyhow::Result<PairFeatures> {
+    let Some(path) = &args.features else {
+        return Ok(PairFeatures::default());
+    };
+    let (features, skips) = read_features(path, args.on_error.into())?;
+    output::note_report(&skips);
+    let known = &index.ranker().head().others.features;
+    for (name, values) in &features.names {
+        if !known.iter().any(|feature| feature.name == *name) {
+            output::note(format_args!(
+                "{}: the head has no weight for \"{name}\": {values} values are not used",
+                path.display()
+            ));
+        }
+    }
+    Ok(features)
+}

@@ -1,0 +1,110 @@
+//! What was re-ranked, and what was odd about the input.
+
+use super::{Args, Task, Unknown};
+use crate::output;
+use crate::ranking::Ranked;
+use becr_eval::{Candidates, Run};
+use serde::Serialize;
+
+/// How many odd ids are named; the others are counted.
+const NAMED: usize = 5;
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// Queries in the new run.
+    queries: usize,
+    /// Documents in the new run.
+    documents: usize,
+    /// Queries of the run that the queries file does not have.
+    queries_without_text: Odd,
+    /// Documents of the run that the index does not have.
+    unknown_documents: Odd,
+    /// Lines of the run that name a document its query has already.
+    repeated: u64,
+    /// Lines of the run that cannot be used.
+    skipped: u64,
+    #[serde(skip)]
+    repeated_examples: Vec<String>,
+}
+
+/// Ids that were counted, a few of them by name.
+#[derive(Default, Serialize)]
+struct Odd {
+    count: usize,
+    examples: Vec<String>,
+}
+
+impl Odd {
+    fn add(&mut self, id: &str) {
+        self.count += 1;
+        if self.examples.len() < NAMED && !self.examples.iter().any(|known| known == id) {
+            self.examples.push(id.to_owned());
+        }
+    }
+
+    /// "3 documents …: a, b, c"; nothing if there are none.
+    fn tell(&self, what: &str) {
+        if self.count > 0 {
+            let more = match self.count > self.examples.len() {
+                true => ", …",
+                false => "",
+            };
+            let examples = self.examples.join(", ");
+            output::note(format_args!("{} {what}: {examples}{more}", self.count));
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(candidates: &Candidates) -> Self {
+        let examples = candidates.repeated.examples.iter();
+        Self {
+            queries: 0,
+            documents: 0,
+            queries_without_text: Odd::default(),
+            unknown_documents: Odd::default(),
+            repeated: candidates.repeated.count,
+            skipped: candidates.skipped.count,
+            repeated_examples: examples.map(ToString::to_string).collect(),
+        }
+    }
+
+    /// Counts a query's answer.
+    pub(super) fn add(&mut self, task: &Task<'_>, ranked: Option<&Ranked>) {
+        match ranked {
+            Some(ranked) => {
+                let unknown = ranked.unknown.iter();
+                unknown.for_each(|&place| self.unknown_documents.add(&task.candidates[place].0));
+            }
+            None => self.queries_without_text.add(task.query),
+        }
+    }
+
+    /// Says what was done on standard output if it is JSON, otherwise on standard error: the result is a file.
+    pub(super) fn tell(mut self, args: &Args, run: &Run) -> anyhow::Result<()> {
+        self.queries = run.queries.len();
+        self.documents = run.queries.values().map(Vec::len).sum();
+        if args.json {
+            return output::json(&self);
+        }
+        if self.repeated > 0 {
+            let lines = self.repeated;
+            output::note(format_args!(
+                "{lines} repeated lines of the run were passed over, the first of each counts:"
+            ));
+            let examples = self.repeated_examples.iter();
+            examples.for_each(|example| output::note(format_args!("  {example}")));
+        }
+        self.queries_without_text
+            .tell("queries of the run are not in the queries file and stay as they were");
+        self.unknown_documents.tell(match args.unknown {
+            Unknown::KeepLast => "documents of the run are not in the index and were kept last",
+            Unknown::Drop => "documents of the run are not in the index and were dropped",
+        });
+        let (out, documents, queries) = (args.out.display(), self.documents, self.queries);
+        output::note(format_args!(
+            "{out}: {documents} documents for {queries} queries"
+        ));
+        Ok(())
+    }
+}
