@@ -1,0 +1,153 @@
+//! What can be chosen about a training.
+
+use becr_model::Similarity;
+use serde::{Deserialize, Serialize};
+
+/// All choices. The defaults are the recipe that ships: a frozen encoder, fixed kernels, every feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainOptions {
+    /// What is learned, and how a query and a document are compared.
+    pub model: ModelOptions,
+    /// Everything that is drawn at random is drawn from this.
+    pub seed: u64,
+    /// Steps of the optimizer.
+    pub steps: usize,
+    /// Queries of one forward and backward pass.
+    pub batch: usize,
+    /// Passes whose gradients are added up before a step.
+    pub accumulate: usize,
+    /// Irrelevant documents beside the relevant one of a query.
+    pub negatives: usize,
+    /// What is minimised.
+    pub loss: Loss,
+    /// Learning rate of the head.
+    pub rate: f64,
+    /// Learning rate of the encoder, where it is trained.
+    pub encoder_rate: f64,
+    /// Share of the steps in which the rate grows from 0; it then falls linearly to 0.
+    pub warm_up: f64,
+    /// Pulls weights towards 0 (AdamW); kernels, composition and norms are left alone.
+    pub weight_decay: f64,
+    /// Longest gradient, over all parameters together; a longer one is shortened to it.
+    pub clip: f64,
+    /// Steps between two validations, and between two checkpoints.
+    pub validate_every: usize,
+    /// Validations without improvement after which training stops; 0 never stops.
+    pub patience: usize,
+}
+
+impl Default for TrainOptions {
+    fn default() -> Self {
+        Self {
+            model: ModelOptions::default(),
+            seed: 1,
+            steps: 1000,
+            batch: 64,
+            accumulate: 1,
+            negatives: 7,
+            loss: Loss::Softmax,
+            rate: 5e-3,
+            encoder_rate: 2e-5,
+            warm_up: 0.1,
+            weight_decay: 0.0,
+            clip: 1.0,
+            validate_every: 100,
+            patience: 5,
+        }
+    }
+}
+
+/// What is minimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Cross-entropy of the relevant document among all of the query's.
+    Softmax,
+    /// The paper's: the same for each pair of the relevant document and an irrelevant one, averaged.
+    Pairwise,
+}
+
+/// What is learned, and how a query and a document are compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelOptions {
+    /// Whether the encoder learns too.
+    pub encoder: EncoderMode,
+    /// How a query meets the encoder in training, where the encoder runs. At inference it is always decomposed.
+    pub query: QueryMode,
+    /// How the vectors of a term's token groups are joined.
+    pub similarity: Similarity,
+    /// How the terms of a query are added up.
+    pub term_weights: TermWeights,
+    /// Stop words have deep terms of their own, as the paper has it.
+    pub stop_words: bool,
+    /// Learn the kernels' centres μ and widths σ.
+    pub train_kernels: bool,
+    /// Kernels never get narrower than this.
+    pub sigma_floor: f32,
+    /// Learn the weights of uni-grams and of pairs by distance.
+    pub train_composition: bool,
+    /// Use the similarity of the query and the document's mean vector.
+    pub document_vector: bool,
+    /// Learn γ, the weights of the document's `[CLS]` vector. Needs a trained encoder: an index keeps one number.
+    pub cls: bool,
+    /// Deviation of the noise that stands for footprints in training on raw vectors, as a factor of √(1 − c²).
+    pub noise: f32,
+    /// Steps of a vanilla BERT ranker (`[CLS] query [SEP] document [SEP]`, a linear layer on `[CLS]`) before.
+    pub vanilla_steps: usize,
+    /// Documents are cut after so many WordPieces where the encoder runs.
+    pub max_document_tokens: usize,
+}
+
+impl Default for ModelOptions {
+    fn default() -> Self {
+        Self {
+            encoder: EncoderMode::Frozen,
+            query: QueryMode::Decomposed,
+            similarity: Similarity::SumOfCosines,
+            term_weights: TermWeights::Mean,
+            stop_words: false,
+            train_kernels: false,
+            sigma_floor: 0.1,
+            train_composition: false,
+            document_vector: true,
+            cls: false,
+            noise: 0.0,
+            vanilla_steps: 0,
+            max_document_tokens: 192,
+        }
+    }
+}
+
+/// Whether the encoder learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EncoderMode {
+    /// It stays as it is; footprints and features come from the index.
+    Frozen,
+    /// It runs, and learns with the head. Texts and features come from the index.
+    Trained,
+}
+
+/// How a query meets the encoder in training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryMode {
+    /// The paper's method (1): as one sequence.
+    Whole,
+    /// The paper's method (2): as words and word pairs, as it is served.
+    Decomposed,
+}
+
+/// How the terms of a query are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TermWeights {
+    /// Each counts 1.
+    Sum,
+    /// Each counts the same, all together 1.
+    Mean,
+    /// By inverse document frequency, all together 1.
+    Idf,
+}
