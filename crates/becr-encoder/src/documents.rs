@@ -1,7 +1,7 @@
 //! Documents: cut into segments that the model can take, encoded in batches, put together again.
 
 use crate::{Batch, EncodeError, Encoder, Wanted};
-use becr_text::pieces::Pieces;
+use becr_text::pieces::{Pieces, Tokenised};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -98,16 +98,7 @@ impl Encoder {
 
     /// The WordPieces of a document, title first.
     pub fn tokenise(&self, document: &Document) -> Tokenised {
-        let mut pieces = self.pieces.pieces(&document.title);
-        let title_pieces = pieces.len();
-        let text = self.pieces.pieces(&document.text);
-        pieces.ids.extend(text.ids);
-        pieces.spans.extend(text.spans);
-        pieces.words.extend(text.words);
-        Tokenised {
-            pieces,
-            title_pieces,
-        }
+        self.pieces.document(&document.title, &document.text)
     }
 
     fn encode_window(&self, window: Vec<Tokenised>) -> Result<Vec<EncodedDocument>, EncodeError> {
@@ -115,7 +106,7 @@ impl Encoder {
         let longest = shape.max_tokens - 2;
         let mut documents: Vec<_> = window
             .into_iter()
-            .map(|tokenised| tokenised.blank(shape))
+            .map(|tokenised| blank(tokenised, shape))
             .collect();
         let mut batch = Segments::default();
         for number in 0..documents.len() {
@@ -137,24 +128,18 @@ impl Encoder {
     }
 }
 
-/// The WordPieces of a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tokenised {
-    /// Title first. Places and word positions count within their field.
-    pub pieces: Pieces,
-    /// How many of them belong to the title.
-    pub title_pieces: usize,
-}
-
-impl Tokenised {
-    fn blank(self, shape: &crate::Shape) -> EncodedDocument {
-        EncodedDocument {
-            footprints: vec![0; shape.layers.len() * self.pieces.len() * shape.words()],
-            cls: vec![0.0; shape.dim],
-            mean: vec![0.0; shape.dim],
-            pieces: self.pieces,
-            title_pieces: self.title_pieces,
-        }
+/// A document whose footprints are yet to come.
+fn blank(tokenised: Tokenised, shape: &crate::Shape) -> EncodedDocument {
+    let Tokenised {
+        pieces,
+        title_pieces,
+    } = tokenised;
+    EncodedDocument {
+        footprints: vec![0; shape.layers.len() * pieces.len() * shape.words()],
+        cls: vec![0.0; shape.dim],
+        mean: vec![0.0; shape.dim],
+        pieces,
+        title_pieces,
     }
 }
 

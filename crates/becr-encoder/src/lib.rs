@@ -41,7 +41,8 @@ mod kernel;
 mod native;
 
 pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
-pub use documents::{Document, EncodedDocument, Tokenised};
+pub use becr_text::pieces::Tokenised;
+pub use documents::{Document, EncodedDocument};
 pub use encoder::Encoder;
 pub use error::EncodeError;
 pub use groups::EncodedGroup;

@@ -1,5 +1,5 @@
-//! What a BECR model is: one directory with `config.json`, `tokenizer.json` or `vocab.txt`, and
-//! `model.safetensors`.
+//! What a BECR model is: one directory with `config.json`, `tokenizer.json` or `vocab.txt`,
+//! `model.safetensors` and, once it has been trained to rank, `head.json` ([`Head`]).
 //!
 //! The directory is a Hugging Face BERT directory; a `becr` section in `config.json` ([`Settings`]) says which
 //! hidden states are kept and how they become footprints. A BERT encoder without that section gets the defaults.
@@ -33,6 +33,7 @@
 
 mod config;
 mod error;
+mod head;
 mod model;
 mod random;
 mod read;
@@ -43,6 +44,7 @@ mod weights;
 
 pub use config::Config;
 pub use error::ModelError;
+pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};

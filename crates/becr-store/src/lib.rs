@@ -63,6 +63,6 @@ pub use snapshot::{Snapshot, Stem};
 pub use statistics::{DocumentFrequency, Totals};
 pub use store::{Documents, Header, Store};
 pub use text::Text;
-pub use traits::{DocumentStore, FetchBuffer, GroupStore};
+pub use traits::{DocumentStore, FetchBuffer, Found, GroupStore};
 pub use update::{NewDocument, Update};
 pub use verify::Findings;

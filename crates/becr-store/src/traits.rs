@@ -7,21 +7,27 @@
 
 use crate::{DocumentFrequency, GroupRecord, Record, Snapshot, Stem, StoreError, Text, Totals};
 use becr_text::groups::TokenGroup;
+use std::path::Path;
 
 /// Documents by number, and what the collection as a whole says of words.
 pub trait DocumentStore {
     /// The numbers of documents, in the order of `ids`; `None` for ids that the store does not have.
     fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError>;
 
-    /// The records of documents, checked, in the order of `numbers`; `None` where there is no document.
+    /// The records of documents in the order of `numbers`; `None` where there is no document. They are found,
+    /// and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the processor's
+    /// cache for whoever scores it next.
     fn fetch<'a>(
         &'a self,
         numbers: &[u64],
         buffer: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<Record<'a>>>, StoreError>;
+    ) -> Result<Vec<Option<Found<'a>>>, StoreError>;
 
     /// Sums over all documents.
     fn totals(&self) -> Result<Totals, StoreError>;
+
+    /// The numbers that forward indexes have for words; `None` for words that no document ever had.
+    fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError>;
 
     /// What the collection knows of each stem. One that no document has is in none.
     fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError>;
@@ -45,6 +51,37 @@ pub trait GroupStore {
         groups: &[TokenGroup],
         buffer: &'a mut FetchBuffer,
     ) -> Result<Vec<Option<GroupRecord<'a>>>, StoreError>;
+}
+
+/// A record that was found and not yet read.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    number: u64,
+    bytes: &'a [u8],
+    source: &'a Path,
+}
+
+impl<'a> Found<'a> {
+    /// The bytes of a document's record; `source` is the store's name in errors.
+    pub fn new(number: u64, bytes: &'a [u8], source: &'a Path) -> Self {
+        Self {
+            number,
+            bytes,
+            source,
+        }
+    }
+
+    /// The record, every byte checked.
+    pub fn check(&self) -> Result<Record<'a>, StoreError> {
+        Record::read(self.bytes, self.source, || {
+            format!("the record of document {}", self.number)
+        })
+    }
+
+    /// The record as it is stored, unchecked.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
 }
 
 /// Bytes fetched from elsewhere: values one after the other, some of which may be missing.
@@ -86,13 +123,16 @@ impl DocumentStore for Snapshot<'_> {
         &'a self,
         numbers: &[u64],
         _: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<Record<'a>>>, StoreError> {
-        self.prefetch(numbers)?;
-        numbers.iter().map(|&number| self.record(number)).collect()
+    ) -> Result<Vec<Option<Found<'a>>>, StoreError> {
+        self.find(numbers)
     }
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.totals()
+    }
+
+    fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError> {
+        words.iter().map(|word| self.word(word)).collect()
     }
 
     fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError> {
@@ -141,6 +181,7 @@ mod tests {
         numbers: HashMap<String, u64>,
         records: HashMap<u64, Vec<u8>>,
         texts: HashMap<u64, Text>,
+        words: HashMap<String, u32>,
         stems: HashMap<String, Stem>,
         pairs: HashMap<TokenGroup, DocumentFrequency>,
         groups: HashMap<TokenGroup, Vec<u8>>,
@@ -168,22 +209,26 @@ mod tests {
             &'a self,
             numbers: &[u64],
             buffer: &'a mut FetchBuffer,
-        ) -> Result<Vec<Option<Record<'a>>>, StoreError> {
+        ) -> Result<Vec<Option<Found<'a>>>, StoreError> {
             buffer.clear();
             numbers
                 .iter()
                 .for_each(|number| buffer.push(self.records.get(number).map(Vec::as_slice)));
-            let read = |(number, bytes): (&u64, Option<&'a [u8]>)| match bytes {
-                Some(bytes) => Record::decode(bytes)
-                    .map(Some)
-                    .map_err(|reason| damaged(format!("document {number}"), reason)),
-                None => Ok(None),
+            let found = |(&number, bytes): (&u64, Option<&'a [u8]>)| {
+                bytes.map(|bytes| Found::new(number, bytes, Path::new("memory")))
             };
-            numbers.iter().zip(buffer.values()).map(read).collect()
+            Ok(numbers.iter().zip(buffer.values()).map(found).collect())
         }
 
         fn totals(&self) -> Result<Totals, StoreError> {
             Ok(self.totals)
+        }
+
+        fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError> {
+            Ok(words
+                .iter()
+                .map(|&word| self.words.get(word).copied())
+                .collect())
         }
 
         fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError> {
@@ -268,6 +313,7 @@ mod tests {
     }
 
     const IDS: [&str; 3] = ["b", "nobody", "a"];
+    const WORDS: [&str; 2] = ["banks", "zebras"];
     const STEMS: [&str; 3] = ["river", "zebra", "loan"];
 
     /// Takes over what the snapshot says, value by value.
@@ -284,6 +330,11 @@ mod tests {
             memory.records.insert(number, record.bytes().to_vec());
             if let Some(text) = snapshot.text(number).unwrap() {
                 memory.texts.insert(number, text);
+            }
+        }
+        for word in WORDS {
+            if let Some(number) = snapshot.word(word).unwrap() {
+                memory.words.insert(word.into(), number);
             }
         }
         for stem in STEMS {
@@ -312,7 +363,7 @@ mod tests {
         // A number that no document has goes along.
         let numbers: Vec<u64> = found.into_iter().flatten().chain([99]).collect();
         for record in store.fetch(&numbers, buffer).unwrap() {
-            rows.push(match record {
+            rows.push(match record.map(|found| found.check().unwrap()) {
                 Some(record) => format!(
                     "{} {} {:?} {:?} {:?} {:?}",
                     record.tokens(),
@@ -330,6 +381,7 @@ mod tests {
             rows.push(group.map_or("none".into(), second));
         }
         rows.push(format!("{:?}", store.totals().unwrap()));
+        rows.push(format!("{:?}", store.words(&WORDS).unwrap()));
         rows.push(format!("{:?}", store.stems(&STEMS).unwrap()));
         rows.push(format!("{:?}", store.pairs(&groups()).unwrap()));
         rows.push(format!("{:?}", store.feature_names().unwrap()));
@@ -364,8 +416,9 @@ mod tests {
         let mut memory = copied(&store.snapshot().unwrap());
         memory.records.get_mut(&0).unwrap()[50] ^= 1;
         let mut buffer = FetchBuffer::default();
-        assert!(memory.fetch(&[1], &mut buffer).is_ok());
-        let error = memory.fetch(&[1, 0], &mut buffer).unwrap_err();
+        let found = memory.fetch(&[1, 0], &mut buffer).unwrap();
+        assert!(found[0].unwrap().check().is_ok());
+        let error = found[1].unwrap().check().unwrap_err();
         assert!(error.to_string().contains("document 0"), "{error}");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A query never meets BERT. Its words and its ordered pairs of words no more than `window` apart are
 //! **token groups**, whose vectors were computed offline; the vector of a query term is composed from
-//! the groups that contain it. A uni-gram weighs 1/(window + 1), a pair 1/distance, and the weights are
-//! normalised over the groups that the store has.
+//! the groups that contain it. A uni-gram weighs 1/(window + 1), a pair 1/distance (or what a trained head
+//! says, [`RawWeights`]), and the weights are normalised over the groups that the store has.
 //!
 //! Groups go by position: each occurrence of a word is a term of its own, and "new york new" has the
 //! pair (new, new).
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// How a query is taken apart. The default is the paper's; the others are its ablations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decomposition {
     /// Largest distance between the two words of a pair, in words. At least 1.
     pub window: usize,
@@ -22,6 +22,18 @@ pub struct Decomposition {
     pub unigrams: bool,
     /// Use word pairs.
     pub pairs: bool,
+    /// Weights before they are normalised; without any, the paper's for the window.
+    pub weights: Option<RawWeights>,
+}
+
+/// What token groups weigh in a term before the weights are normalised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RawWeights {
+    /// Its uni-gram.
+    pub unigram: f32,
+    /// A pair, by the distance of its words from 1 on. Pairs that weigh 0, or are further apart than there are
+    /// weights, are left out.
+    pub pairs: Vec<f32>,
 }
 
 impl Default for Decomposition {
@@ -30,7 +42,26 @@ impl Default for Decomposition {
             window: 3,
             unigrams: true,
             pairs: true,
+            weights: None,
         }
+    }
+}
+
+impl Decomposition {
+    fn unigram_weight(&self) -> f32 {
+        match &self.weights {
+            Some(weights) => weights.unigram,
+            None => 1.0 / (self.window as f32 + 1.0),
+        }
+    }
+
+    /// `None` for a pair that is left out. Distances count from 1.
+    fn pair_weight(&self, distance: usize) -> Option<f32> {
+        match &self.weights {
+            Some(weights) => weights.pairs.get(distance - 1).copied(),
+            None => Some(1.0 / distance as f32),
+        }
+        .filter(|&weight| weight > 0.0)
     }
 }
 
@@ -68,6 +99,8 @@ pub struct Member {
     pub group: usize,
     /// Which vector of the group.
     pub slot: Slot,
+    /// How far the two words of a pair stand apart in the query; 0 for a uni-gram or a WordPiece.
+    pub distance: usize,
     /// Its weight: raw in a [`Query`], normalised in a [`Composition`].
     pub weight: f32,
 }
@@ -94,7 +127,7 @@ pub struct Query {
     pub terms: Vec<Term>,
     /// The distinct groups, in order of first use.
     pub groups: Vec<TokenGroup>,
-    options: Decomposition,
+    unigrams: bool,
 }
 
 /// A query whose groups have been looked up: what the deep score is computed from.
@@ -131,28 +164,32 @@ impl Query {
     /// Takes a list of words apart.
     pub fn from_words(words: &[String], options: &Decomposition) -> Self {
         let mut groups = GroupSet::default();
-        let unigram_weight = 1.0 / (options.window + 1) as f32;
+        let unigram_weight = options.unigram_weight();
         let terms = words.iter().enumerate().map(|(position, word)| {
             let unigram = groups.index(TokenGroup::Unigram(word.clone()));
             let mut members = vec![Member {
                 group: unigram,
                 slot: Slot::First,
+                distance: 0,
                 weight: unigram_weight,
             }];
             if options.pairs {
                 members.extend(
-                    neighbours(position, words.len(), options.window).map(|other| {
+                    neighbours(position, words.len(), options.window).filter_map(|other| {
                         let (first, second) = (position.min(other), position.max(other));
+                        let distance = second - first;
+                        let weight = options.pair_weight(distance)?;
                         let pair = TokenGroup::Pair(words[first].clone(), words[second].clone());
-                        Member {
+                        Some(Member {
                             group: groups.index(pair),
                             slot: if position < other {
                                 Slot::First
                             } else {
                                 Slot::Second
                             },
-                            weight: 1.0 / (second - first) as f32,
-                        }
+                            distance,
+                            weight,
+                        })
                     }),
                 );
             }
@@ -167,7 +204,7 @@ impl Query {
         Self {
             terms,
             groups: groups.list,
-            options: *options,
+            unigrams: options.unigrams,
         }
     }
 
@@ -222,7 +259,7 @@ impl Query {
                     ..*pair
                 })
                 .collect();
-            if self.options.unigrams || members.is_empty() {
+            if self.unigrams || members.is_empty() {
                 let names = match known[unigram.group] {
                     true => vec![term.word.clone()],
                     false => pieces(&term.word),
@@ -352,6 +389,28 @@ mod tests {
         };
         // 5 words and 4 + 3 + 2 + 1 pairs, the n-th of these at distance n.
         assert_eq!([count(1), count(2), count(3), count(9)], [9, 12, 14, 15]);
+    }
+
+    #[test]
+    fn a_head_may_weigh_groups_otherwise() {
+        let options = Decomposition {
+            weights: Some(RawWeights {
+                unigram: 0.5,
+                pairs: vec![0.25, 0.0],
+            }),
+            ..Default::default()
+        };
+        let query = Query::new("neural ranking model", &options);
+        // Pairs at distance 2 weigh nothing and are not even asked for.
+        assert_eq!(
+            members(&query.groups, &query.terms[0]),
+            [
+                ("neural".into(), false, 0.5),
+                ("neural ranking".into(), false, 0.25)
+            ]
+        );
+        let distances = query.terms[1].members.iter().map(|m| m.distance);
+        assert_eq!(distances.collect::<Vec<_>>(), [0, 1, 1]);
     }
 
     #[test]

@@ -72,6 +72,15 @@ pub struct Pieces {
     pub words: Vec<Option<u32>>,
 }
 
+/// The WordPieces of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokenised {
+    /// Title first. Places and word positions count within their field.
+    pub pieces: Pieces,
+    /// How many of them belong to the title.
+    pub title_pieces: usize,
+}
+
 impl Pieces {
     /// How many pieces there are.
     pub fn len(&self) -> usize {
@@ -178,6 +187,20 @@ impl WordPieces {
             .into_iter()
             .filter_map(|id| self.tokenizer.id_to_token(id))
             .collect()
+    }
+
+    /// The WordPieces of a document, title first: the tokens that its footprints are of.
+    pub fn document(&self, title: &str, text: &str) -> Tokenised {
+        let mut pieces = self.pieces(title);
+        let title_pieces = pieces.len();
+        let text = self.pieces(text);
+        pieces.ids.extend(text.ids);
+        pieces.spans.extend(text.spans);
+        pieces.words.extend(text.words);
+        Tokenised {
+            pieces,
+            title_pieces,
+        }
     }
 
     /// The id of a vocabulary entry, for example `##ing`.
