@@ -15,21 +15,16 @@ pub enum DataError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A set has nothing that can be used.
-    #[error("set {set}: {problem}")]
-    Set {
-        /// The set's name.
-        set: String,
-        /// What is wrong, and what to do.
-        problem: String,
-    },
+    /// Another process trains here.
+    #[error("{}: another training is using this folder; wait for it, or name another [output] work", .0.display())]
+    Busy(PathBuf),
     /// No query is left to train on, or to validate with.
-    #[error("no query is left {purpose}: {dropped}; {remedy}")]
+    #[error("no query is left {purpose}; {remedy}\n{report}")]
     NoQueries {
         /// `to train on` or `to validate with`.
         purpose: &'static str,
-        /// What was left out and why.
-        dropped: String,
+        /// What was read and left out.
+        report: String,
         /// What to do.
         remedy: &'static str,
     },
@@ -63,6 +58,9 @@ pub enum DataError {
     /// Judgements, runs or folds have a fault.
     #[error(transparent)]
     Eval(#[from] becr_eval::Error),
+    /// The encoder could not be opened.
+    #[error("{0}")]
+    Encoder(Box<dyn std::error::Error + Send + Sync>),
     /// The index.
     #[error(transparent)]
     Index(#[from] becr_index::IndexError),

@@ -5,6 +5,7 @@ use crate::config::IndexConfig;
 use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::Encoder;
 use becr_groups::{RecordBytes, Rules};
+use becr_index::IndexError;
 use becr_index::first_stage::FirstStage;
 use becr_index::full::{BuildOptions, FullBuild, Observer};
 use becr_index::manifest::Manifest;
@@ -62,53 +63,63 @@ impl TrainingIndex {
             first_stage: FirstStage::open(directory)?,
         })
     }
+}
 
-    /// Opens the index of these documents in `work`, which is built if it is not there; an interrupted build goes on.
-    /// Every word and pair of `queries` gets footprints. With `restart`, an index of other data is replaced.
-    pub fn make(
-        work: &Path,
-        model: &Model,
-        encoder: &dyn Fn() -> Result<Encoder, DataError>,
-        pool: &Pool,
-        queries: Vec<String>,
-        config: &IndexConfig,
-        restart: bool,
-        observer: &dyn Observer,
-    ) -> Result<Self, DataError> {
-        let directory = work.join("index");
+/// The making of an index.
+pub(crate) struct Making<'a> {
+    /// The index becomes a folder of this one.
+    pub(crate) work: &'a Path,
+    pub(crate) model: &'a Model,
+    /// Opens the model's encoder; called only if there is something to encode.
+    pub(crate) encoder: &'a dyn Fn() -> Result<Encoder, DataError>,
+    /// The documents.
+    pub(crate) pool: &'a Pool,
+    pub(crate) config: &'a IndexConfig,
+    /// Replace an index of other data.
+    pub(crate) restart: bool,
+}
+
+impl Making<'_> {
+    /// Opens the index, which is built if it is not there; an interrupted build goes on. Every word and pair of
+    /// `queries` gets footprints.
+    pub(crate) fn run(&self, queries: Vec<String>, observer: &dyn Observer) -> Result<TrainingIndex, DataError> {
+        let directory = self.work.join("index");
         let note = IndexNote {
-            encoder_id: model.encoder_id(),
-            pool: pool.hash.clone(),
+            encoder_id: self.model.encoder_id(),
+            pool: self.pool.hash.clone(),
             queries: hash(&queries),
-            min_word_documents: config.min_word_documents,
-            min_pair_documents: config.min_pair_documents,
+            min_word_documents: self.config.min_word_documents,
+            min_pair_documents: self.config.min_pair_documents,
         };
         if Manifest::is_in(&directory) {
-            match IndexNote::read(work) {
-                Some(found) if found == note => return Self::open(&directory, model),
-                _ if restart => {}
+            match IndexNote::read(self.work) {
+                Some(found) if found == note => return TrainingIndex::open(&directory, self.model),
+                _ if self.restart => {}
                 _ => return Err(DataError::OtherIndex(directory)),
             }
         }
-        let encoder = encoder()?;
+        let encoder = (self.encoder)()?;
         let build = FullBuild {
-            model,
+            model: self.model,
             encoder: &encoder,
-            corpus: &|| Ok(Corpus::open(&[&pool.path], &CorpusOptions::default())?),
-            corpus_identity: pool.hash.clone(),
+            corpus: &|| Ok(Corpus::open(&[&self.pool.path], &CorpusOptions::default())?),
+            corpus_identity: self.pool.hash.clone(),
             options: BuildOptions {
                 keep_text: true,
                 group_list: None,
-                rules: rules(model, config),
+                rules: rules(self.model, self.config),
                 query_log: queries,
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
             },
         };
-        build.run(&directory, restart, observer)?;
-        note.write(work)?;
-        Self::open(&directory, model)
+        match build.run(&directory, self.restart, observer) {
+            Err(IndexError::Unfinished(_)) => return Err(DataError::OtherIndex(directory)),
+            built => built?,
+        };
+        note.write(self.work)?;
+        TrainingIndex::open(&directory, self.model)
     }
 }
 

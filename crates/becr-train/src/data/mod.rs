@@ -10,6 +10,7 @@
 //! Everything that is drawn at random is drawn from the seed and from what it is drawn for (a query's words, a
 //! document's id), not from a sequence: adding a set leaves the others as they were. A [`Report`] says what was used.
 
+mod base;
 mod candidates;
 mod chance;
 mod duplicates;
@@ -17,6 +18,7 @@ mod error;
 mod index;
 mod mining;
 mod pool;
+mod prepare;
 mod report;
 mod sets;
 mod shorten;
@@ -26,6 +28,7 @@ pub use error::DataError;
 pub use index::{IndexNote, TrainingIndex};
 pub use mining::{Mined, Miner};
 pub use pool::Pool;
+pub use prepare::{Plan, Preparation, Prepared, Watch};
 pub use report::{NegativeKind, Report, SetReport, UseReport};
 pub use sets::{Question, Sets};
 pub use split::{Roles, cross_validation, held_out};

@@ -1,9 +1,11 @@
 //! What was used, what was not, and why.
 
+use super::DataError;
 use becr_eval::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 /// The data of a training.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -91,6 +93,14 @@ impl NegativeKind {
 const EXAMPLES: usize = 10;
 
 impl Report {
+    /// Writes the report into a work directory, for programs.
+    pub(crate) fn write(&self, work: &Path) -> Result<(), DataError> {
+        let path = work.join("data.json");
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from);
+        let written = text.and_then(|text| std::fs::write(&path, text + "\n"));
+        written.map_err(DataError::io(&path, "cannot write"))
+    }
+
     /// Remembers one of the first faults.
     pub(crate) fn example(&mut self, text: impl FnOnce() -> String) {
         if self.examples.len() < EXAMPLES {
