@@ -1,13 +1,17 @@
 //! Training: the BECR model in burn, its loss, its loop and its data.
 
+mod batch;
 mod error;
 mod example;
+mod learn;
+mod model;
 mod observer;
 mod options;
+mod random;
 mod trainer;
 
 pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
-pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TermWeights, TrainOptions};
+pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
 pub use trainer::{Trained, Trainer};

@@ -1,9 +1,9 @@
 //! What a training tells while it runs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A step of the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Steps done, this one included.
     pub step: usize,
@@ -20,7 +20,7 @@ pub struct Step {
 }
 
 /// A validation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Validated {
     /// Steps done.
     pub step: usize,

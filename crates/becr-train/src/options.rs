@@ -1,6 +1,6 @@
 //! What can be chosen about a training.
 
-use becr_model::Similarity;
+use becr_model::{Similarity, TermWeights};
 use serde::{Deserialize, Serialize};
 
 /// All choices. The defaults are the recipe that ships: a frozen encoder, fixed kernels, every feature.
@@ -138,16 +138,4 @@ pub enum QueryMode {
     Whole,
     /// The paper's method (2): as words and word pairs, as it is served.
     Decomposed,
-}
-
-/// How the terms of a query are added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TermWeights {
-    /// Each counts 1.
-    Sum,
-    /// Each counts the same, all together 1.
-    Mean,
-    /// By inverse document frequency, all together 1.
-    Idf,
 }
