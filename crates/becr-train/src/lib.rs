@@ -1,6 +1,8 @@
 //! Training: the BECR model in burn, its loss, its loop and its data.
 
 mod batch;
+pub mod config;
+pub mod data;
 mod error;
 mod example;
 mod learn;

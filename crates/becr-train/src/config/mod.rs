@@ -313,7 +313,11 @@ impl Config {
             let start = error.span().map_or(0, |span| span.start).min(text.len());
             ConfigError::Syntax {
                 path: path.to_owned(),
-                line: text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count() + 1,
+                line: text.as_bytes()[..start]
+                    .iter()
+                    .filter(|&&b| b == b'\n')
+                    .count()
+                    + 1,
                 message: error.message().replace('\n', " "),
             }
         })?;

@@ -1,7 +1,10 @@
 //! From a configuration to everything that a training needs.
 
 use super::report::UseReport;
-use super::{DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base, cross_validation, held_out};
+use super::{
+    DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base, cross_validation,
+    held_out,
+};
 use crate::config::Config;
 use crate::{Example, Validation};
 use becr_encoder::Encoder;
@@ -114,7 +117,10 @@ impl Preparation<'_> {
             let model = Model::read(&model.directory)?;
             (self.encoder)(model).map_err(DataError::Encoder)
         };
-        let queries = questions.iter().map(|question| question.text.clone()).collect();
+        let queries = questions
+            .iter()
+            .map(|question| question.text.clone())
+            .collect();
         let making = super::index::Making {
             work,
             model,
@@ -132,7 +138,9 @@ impl Preparation<'_> {
         questions: &[Question],
         roles: &Roles,
     ) -> Result<(Plan, Vec<UseReport>), DataError> {
-        let chosen = |places: &[usize]| -> Vec<&Question> { places.iter().map(|&place| &questions[place]).collect() };
+        let chosen = |places: &[usize]| -> Vec<&Question> {
+            places.iter().map(|&place| &questions[place]).collect()
+        };
         let mut used = vec![UseReport::default(); self.config.data.sets.len()];
         let done = |steps| self.watch.advance(steps);
         let train = chosen(&roles.train);
@@ -182,10 +190,16 @@ fn check(plan: &Plan, report: &Report) -> Result<(), DataError> {
         })
     };
     if plan.examples.is_empty() {
-        return refuse("to train on", "check the ids of the judgements, the caps and the negatives");
+        return refuse(
+            "to train on",
+            "check the ids of the judgements, the caps and the negatives",
+        );
     }
     if plan.validation.queries.is_empty() {
-        return refuse("to validate with", "raise [validation] share, or give a set role = \"validation\"");
+        return refuse(
+            "to validate with",
+            "raise [validation] share, or give a set role = \"validation\"",
+        );
     }
     Ok(())
 }
