@@ -30,10 +30,10 @@ pub(crate) struct Row {
     /// `[layer][kernel]`: log-sums, summed over the terms with their weights.
     pub(crate) log_sums: Vec<f32>,
     /// `[layer][term or vector][token]`.
-    similarities: Vec<f32>,
-    tokens: usize,
+    pub(crate) similarities: Vec<f32>,
+    pub(crate) tokens: usize,
     /// Similarities of the query's vectors and the document's mean vector.
-    means: Vec<f32>,
+    pub(crate) means: Vec<f32>,
 }
 
 /// An index to learn from.
@@ -57,7 +57,9 @@ impl<'a> Frozen<'a> {
         negatives: usize,
     ) -> Self {
         let place = |feature: &Feature| {
-            let place = LEXICAL_FEATURES.iter().position(|name| *name == feature.name);
+            let place = LEXICAL_FEATURES
+                .iter()
+                .position(|name| *name == feature.name);
             place.filter(|_| feature.name != FIRST_STAGE)
         };
         Self {
@@ -80,7 +82,11 @@ impl<'a> Frozen<'a> {
     }
 
     /// Looks at documents of many queries, on all cores, in order.
-    fn look(&self, picked: &[Picked], detail: Detail) -> Result<Vec<(RankQuery, Vec<Row>)>, TrainError> {
+    fn look(
+        &self,
+        picked: &[Picked],
+        detail: Detail,
+    ) -> Result<Vec<(RankQuery, Vec<Row>)>, TrainError> {
         picked
             .par_iter()
             .map_init(RankWorkspace::new, |work, picked| {
@@ -97,29 +103,33 @@ impl<'a> Frozen<'a> {
     ) -> Result<(RankQuery, Vec<Row>), TrainError> {
         let example = &self.examples[picked.example];
         let snapshot = self.store.snapshot()?;
-        let query = self.ranker.query(&snapshot, &example.query, &Options::default(), None)?;
+        let query = self
+            .ranker
+            .query(&snapshot, &example.query, &Options::default(), None)?;
         let apart = match detail {
             Detail::Groups => query.taken_apart()?,
             _ => None,
         };
         let candidates: Vec<_> = picked.documents.iter().map(plain).collect();
         let mut rows = Vec::with_capacity(candidates.len());
-        let seen = self.ranker.features(&query, &snapshot, &candidates, work, |examined| {
-            let first_stage = picked.documents[examined.place()].first_stage;
-            let mut row = self.row(examined, first_stage);
-            match detail {
-                Detail::LogSums => row.log_sums = self.log_sums(&query, examined.log_sums()?),
-                Detail::Histograms => examined.similarities(&mut row.similarities)?,
-                Detail::Groups => {
-                    if let Some(apart) = &apart {
-                        examined.similarities_to(apart, &mut row.similarities)?;
-                        examined.document_vectors(&mut row.means);
+        let seen = self
+            .ranker
+            .features(&query, &snapshot, &candidates, work, |examined| {
+                let first_stage = picked.documents[examined.place()].first_stage;
+                let mut row = self.row(examined, first_stage);
+                match detail {
+                    Detail::LogSums => row.log_sums = self.log_sums(&query, examined.log_sums()?),
+                    Detail::Histograms => examined.similarities(&mut row.similarities)?,
+                    Detail::Groups => {
+                        if let Some(apart) = &apart {
+                            examined.similarities_to(apart, &mut row.similarities)?;
+                            examined.document_vectors(&mut row.means);
+                        }
                     }
                 }
-            }
-            rows.push(row);
-            Ok::<(), RankError>(())
-        });
+                rows.push(row);
+                Ok::<(), RankError>(())
+            });
         match seen {
             Ok(()) => Ok((query, rows)),
             Err(RankError::NoDocument(number)) => Err(TrainError::Document {
@@ -193,9 +203,21 @@ impl Source for Frozen<'_> {
             }
         }
         // A missing one contributes as much as the mean: nothing.
-        let mean = head.deep.document_vector.as_ref().map_or(0.0, |vector| vector.mean);
-        let padded = Padded { looked: &looked, candidates };
-        let vectors = || padded.rows().map(|(_, row)| row.and_then(|row| row.document_vector).unwrap_or(mean)).collect();
+        let mean = head
+            .deep
+            .document_vector
+            .as_ref()
+            .map_or(0.0, |vector| vector.mean);
+        let padded = Padded {
+            looked: &looked,
+            candidates,
+        };
+        let vectors = || {
+            padded
+                .rows()
+                .map(|(_, row)| row.and_then(|row| row.document_vector).unwrap_or(mean))
+                .collect()
+        };
         let layers = head.layers();
         let deep = match self.detail {
             Detail::LogSums => Deep::Pooled(Pooled {
@@ -206,9 +228,13 @@ impl Source for Frozen<'_> {
                 document_vector: vectors(),
                 ..padded.histograms(layers)
             }),
-            Detail::Groups => Deep::Groups(padded.groups(layers, head.deep.composition.pairs.len() + 1)),
+            Detail::Groups => {
+                Deep::Groups(padded.groups(layers, head.deep.composition.pairs.len() + 1))
+            }
         };
-        let ids = picked.iter().map(|picked| self.examples[picked.example].id.clone());
+        let ids = picked
+            .iter()
+            .map(|picked| self.examples[picked.example].id.clone());
         Ok(Batch {
             ids: ids.collect(),
             candidates,
@@ -228,7 +254,8 @@ struct Padded<'a> {
 impl<'a> Padded<'a> {
     fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a Row>)> {
         let candidates = self.candidates;
-        (self.looked.iter()).flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))
+        (self.looked.iter())
+            .flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))
     }
 
     fn log_sums(&self, width: usize) -> Vec<f32> {
@@ -251,7 +278,8 @@ impl<'a> Padded<'a> {
                 for layer in 0..layers {
                     let start = made.bins.len();
                     made.bins.resize(start + BINS, 0.0);
-                    let tokens = &row.similarities[(layer * terms + number) * row.tokens..][..row.tokens];
+                    let tokens =
+                        &row.similarities[(layer * terms + number) * row.tokens..][..row.tokens];
                     bins::add(tokens, &mut made.bins[start..]);
                 }
                 made.weights.push(term.weight);
@@ -262,7 +290,9 @@ impl<'a> Padded<'a> {
     }
 
     fn groups(&self, layers: usize, kinds: usize) -> Groups {
-        let most = |count: fn(&(RankQuery, Vec<Row>)) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
+        let most = |count: fn(&(RankQuery, Vec<Row>)) -> usize| {
+            self.looked.iter().map(count).max().unwrap_or(0).max(1)
+        };
         let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
         let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
         let (queries, candidates) = (self.looked.len(), self.candidates);
@@ -281,7 +311,8 @@ impl<'a> Padded<'a> {
                     let group = number * made.terms.groups + vector;
                     made.means[group * candidates + candidate] = row.means[vector];
                     for layer in 0..layers {
-                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..][..row.tokens];
+                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..]
+                            [..row.tokens];
                         let to = ((group * layers + layer) * candidates + candidate) * tokens;
                         made.similarities[to..][..row.tokens].copy_from_slice(from);
                     }
@@ -294,9 +325,22 @@ impl<'a> Padded<'a> {
 
 impl Terms {
     /// The composition of queries from token groups of `kinds`: uni-grams, and pairs by distance.
-    pub(crate) fn of<'q>(queries: impl Iterator<Item = &'q RankQuery> + Clone, kinds: usize) -> Self {
-        let terms = queries.clone().map(|query| query.terms().len()).max().unwrap_or(0).max(1);
-        let groups = queries.clone().map(RankQuery::vectors).max().unwrap_or(0).max(1);
+    pub(crate) fn of<'q>(
+        queries: impl Iterator<Item = &'q RankQuery> + Clone,
+        kinds: usize,
+    ) -> Self {
+        let terms = queries
+            .clone()
+            .map(|query| query.terms().len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let groups = queries
+            .clone()
+            .map(RankQuery::vectors)
+            .max()
+            .unwrap_or(0)
+            .max(1);
         let count = queries.clone().count();
         let mut made = Self {
             terms,
@@ -311,7 +355,11 @@ impl Terms {
                 // A word that the store does not know is made of its pieces, which share its weight.
                 let pieces = term.groups.iter().filter(|used| used.distance == 0).count();
                 for used in &term.groups {
-                    let share = if used.distance == 0 { 1.0 / pieces as f32 } else { 1.0 };
+                    let share = if used.distance == 0 {
+                        1.0 / pieces as f32
+                    } else {
+                        1.0
+                    };
                     made.shares[(row * groups + used.vector) * kinds + used.distance] += share;
                 }
             }

@@ -19,9 +19,16 @@ pub(crate) fn blank(
     kernels: Kernels,
     options: &ModelOptions,
 ) -> Result<Head, TrainError> {
-    if let Some(name) = options.lexical.iter().find(|name| !LEXICAL_FEATURES.contains(&name.as_str())) {
+    if let Some(name) = options
+        .lexical
+        .iter()
+        .find(|name| !LEXICAL_FEATURES.contains(&name.as_str()))
+    {
         let known = LEXICAL_FEATURES.join(", ");
-        return Err(TrainError::option("lexical", format!("there is no feature {name:?}, only {known}")));
+        return Err(TrainError::option(
+            "lexical",
+            format!("there is no feature {name:?}, only {known}"),
+        ));
     }
     let mut head = Head::blank(encoder_id, layers);
     let kernels = options.kernels.clone().unwrap_or(kernels);
@@ -33,7 +40,9 @@ pub(crate) fn blank(
     head.deep.term_weights = options.term_weights;
     head.deep.stop_words = options.stop_words;
     head.deep.composition = CompositionWeights::paper(window);
-    head.deep.document_vector = options.document_vector.then(|| Feature::plain("document_vector", 0.0));
+    head.deep.document_vector = options
+        .document_vector
+        .then(|| Feature::plain("document_vector", 0.0));
     let features = |names: &[String]| names.iter().map(|name| Feature::plain(name, 0.0)).collect();
     head.lexical = features(&options.lexical);
     head.others.features = features(&options.features);
@@ -64,7 +73,11 @@ fn set(feature: &mut Feature, values: impl Iterator<Item = f32>) {
 pub(crate) fn scale(rows: &[Row]) -> Vec<f32> {
     let width = rows.first().map_or(0, |row| row.log_sums.len());
     (0..width)
-        .map(|place| moments(rows.iter().map(|row| row.log_sums[place])).1.max(LEAST_SCALE) as f32)
+        .map(|place| {
+            moments(rows.iter().map(|row| row.log_sums[place]))
+                .1
+                .max(LEAST_SCALE) as f32
+        })
         .collect()
 }
 
@@ -78,7 +91,12 @@ fn moments(values: impl Iterator<Item = f32>) -> (f64, f64) {
         squares += value * value;
     }
     let mean = sum / f64::max(count, 1.0);
-    (mean, (squares / f64::max(count, 1.0) - mean * mean).max(0.0).sqrt())
+    (
+        mean,
+        (squares / f64::max(count, 1.0) - mean * mean)
+            .max(0.0)
+            .sqrt(),
+    )
 }
 
 #[cfg(test)]
@@ -101,11 +119,22 @@ mod tests {
             ..ModelOptions::default()
         };
         let mut head = blank("tiny", 1, 3, Kernels::default(), &options).unwrap();
-        let rows = [row(Some(1.0), 0.5, -23.0), row(None, 0.5, -23.0), row(Some(5.0), 0.5, -13.0)];
+        let rows = [
+            row(Some(1.0), 0.5, -23.0),
+            row(None, 0.5, -23.0),
+            row(Some(5.0), 0.5, -13.0),
+        ];
         standardise(&mut head, &rows);
-        assert_eq!((head.lexical[0].mean, head.lexical[0].deviation), (3.0, 2.0));
+        assert_eq!(
+            (head.lexical[0].mean, head.lexical[0].deviation),
+            (3.0, 2.0)
+        );
         let vector = head.deep.document_vector.unwrap();
-        assert_eq!((vector.mean, vector.deviation), (0.5, 1.0), "what never moves is left as it is");
+        assert_eq!(
+            (vector.mean, vector.deviation),
+            (0.5, 1.0),
+            "what never moves is left as it is"
+        );
         assert!((scale(&rows)[0] - 4.714).abs() < 1e-3);
     }
 
@@ -115,7 +144,12 @@ mod tests {
             lexical: vec!["bm26".into()],
             ..ModelOptions::default()
         };
-        let error = blank("tiny", 1, 3, Kernels::default(), &options).unwrap_err().to_string();
-        assert!(error.contains("bm26") && error.contains("body_bm25_sum"), "{error}");
+        let error = blank("tiny", 1, 3, Kernels::default(), &options)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("bm26") && error.contains("body_bm25_sum"),
+            "{error}"
+        );
     }
 }

@@ -68,7 +68,13 @@ impl Trainer<'_> {
         let pieces = WordPieces::from_dir(&self.model.directory)?;
         let (head, scale) = self.start(examples, options, &pieces, observer)?;
         let ranker = Ranker::for_store(self.store, head.clone(), pieces.clone())?;
-        let source = Frozen::new(self.store, ranker, examples, &options.model, options.negatives);
+        let source = Frozen::new(
+            self.store,
+            ranker,
+            examples,
+            &options.model,
+            options.negatives,
+        );
         let place = Place::<B>::single(Default::default());
         let mut network = Network {
             head: HeadTensors::upload(&head, &scale, &options.model, &place),
@@ -135,7 +141,13 @@ impl Trainer<'_> {
             )?,
         };
         let ranker = Ranker::for_store(self.store, head.clone(), pieces.clone())?;
-        let source = Frozen::new(self.store, ranker, examples, &options.model, options.negatives);
+        let source = Frozen::new(
+            self.store,
+            ranker,
+            examples,
+            &options.model,
+            options.negatives,
+        );
         // A shuffled sample: the first epoch's first queries.
         let count = examples.len().min(MEASURED);
         let mut sampler = Sampler::new(examples, options.seed, 1, options.negatives);
@@ -157,7 +169,10 @@ fn check(examples: &[Example]) -> Result<(), TrainError> {
         return Err(TrainError::NoExamples);
     }
     for example in examples {
-        for (what, documents) in [("relevant", &example.positives), ("irrelevant", &example.negatives)] {
+        for (what, documents) in [
+            ("relevant", &example.positives),
+            ("irrelevant", &example.negatives),
+        ] {
             if documents.is_empty() {
                 let id = example.id.clone();
                 return Err(TrainError::Unusable { id, what });

@@ -14,11 +14,17 @@ pub(crate) fn ndcg(validation: &Validation, run: &Run) -> Result<f64, TrainError
 }
 
 /// Re-ranks the candidates of all queries.
-pub(crate) fn rerank(validation: &Validation, store: &Store, ranker: &Ranker) -> Result<Run, TrainError> {
+pub(crate) fn rerank(
+    validation: &Validation,
+    store: &Store,
+    ranker: &Ranker,
+) -> Result<Run, TrainError> {
     let scored: Vec<Vec<f32>> = validation
         .queries
         .par_iter()
-        .map_init(RankWorkspace::new, |work, query| scores(query, store, ranker, work))
+        .map_init(RankWorkspace::new, |work, query| {
+            scores(query, store, ranker, work)
+        })
         .collect::<Result<_, _>>()?;
     let mut run = Run::new("becr");
     for (query, scores) in validation.queries.iter().zip(scored) {
