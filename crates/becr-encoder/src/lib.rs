@@ -7,6 +7,7 @@
 //! | `encoder` | a model with its tokenizer |
 //! | `documents` | documents: even segments, one footprint per WordPiece, streams |
 //! | `groups` | token groups: words, pairs, WordPieces |
+//! | `query` | whole queries, for BECR⁻ |
 //!
 //! # Example
 //!
@@ -39,6 +40,7 @@ mod error;
 mod groups;
 mod kernel;
 mod native;
+mod query;
 
 pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
 pub use becr_text::pieces::Tokenised;

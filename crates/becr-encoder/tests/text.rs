@@ -298,3 +298,24 @@ fn models_without_bits_have_no_footprints() {
         Err(EncodeError::RawVectors)
     ));
 }
+
+#[test]
+fn a_query_has_a_footprint_per_word_in_its_context() {
+    let encoder = encoder();
+    let found = encoder.query("Neural ranking, models").unwrap();
+    let ids = [2, 4, 5, 6, 11, 7, 8, 3];
+    let spans = [1..2, 2..4, 5..7];
+    assert_eq!(found.len(), 4 * spans.len() * 2);
+    for (word, span) in spans.into_iter().enumerate() {
+        let expected = footprint(&encoder, &ids, span);
+        for layer in 0..4 {
+            let row = &found[(layer * 3 + word) * 2..][..2];
+            assert_eq!(row, &expected[layer * 2..][..2], "{word} {layer}");
+        }
+    }
+    assert!(encoder.query(" !? ").unwrap().is_empty());
+    // Twenty positions: three segments of at most nine words of two pieces.
+    let long = encoder.query(&"ranking ".repeat(20)).unwrap();
+    assert_eq!(long.len(), 4 * 20 * 2);
+    assert_eq!(long[..2], long[9 * 2..][..2], "both begin a segment");
+}

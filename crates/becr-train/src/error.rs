@@ -14,7 +14,10 @@ pub enum TrainError {
         /// What is wrong and what would do.
         problem: String,
     },
-    /// Nothing to learn from.
+    /// Nothing to learn from at all.
+    #[error("there are no examples to learn from")]
+    NoExamples,
+    /// A query to learn nothing from.
     #[error("query {id}: no {what} document; leave the query out")]
     Unusable {
         /// The query.
@@ -71,6 +74,12 @@ pub enum TrainError {
     /// The index's store.
     #[error(transparent)]
     Store(#[from] becr_store::StoreError),
+    /// The ranker.
+    #[error(transparent)]
+    Rank(#[from] becr_rank::RankError),
+    /// The tokenizer.
+    #[error(transparent)]
+    Tokenizer(#[from] becr_text::pieces::TokenizerError),
     /// The encoder.
     #[error(transparent)]
     Encode(#[from] becr_encoder::EncodeError),

@@ -5,12 +5,15 @@ pub mod config;
 pub mod data;
 mod error;
 mod example;
+mod frozen;
 mod learn;
 mod model;
 mod observer;
 mod options;
 mod random;
+mod start;
 mod trainer;
+mod validate;
 
 pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};

@@ -1,6 +1,8 @@
 //! What can be chosen about a training.
 
-use becr_model::{Similarity, TermWeights};
+use crate::TrainError;
+use becr_model::{Kernels, Similarity, TermWeights};
+use becr_rank::LEXICAL_FEATURES;
 use serde::{Deserialize, Serialize};
 
 /// All choices. The defaults are the recipe that ships: a frozen encoder, fixed kernels, every feature.
@@ -58,6 +60,38 @@ impl Default for TrainOptions {
     }
 }
 
+impl TrainOptions {
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self) -> Result<(), TrainError> {
+        for (name, count) in [
+            ("steps", self.steps),
+            ("batch", self.batch),
+            ("accumulate", self.accumulate),
+            ("negatives", self.negatives),
+            ("validate_every", self.validate_every),
+        ] {
+            if count == 0 {
+                return Err(TrainError::option(name, "is 0, must be at least 1"));
+            }
+        }
+        for (name, value, least, most) in [
+            ("rate", self.rate, 0.0, 10.0),
+            ("encoder_rate", self.encoder_rate, 0.0, 10.0),
+            ("warm_up", self.warm_up, 0.0, 1.0),
+            ("weight_decay", self.weight_decay, 0.0, 10.0),
+            ("clip", self.clip, f64::MIN_POSITIVE, f64::MAX),
+            ("sigma_floor", f64::from(self.model.sigma_floor), 1e-3, 2.0),
+            ("noise", f64::from(self.model.noise), 0.0, 1.0),
+        ] {
+            if !(least..=most).contains(&value) {
+                let problem = format!("is {value}, must be within {least} and {most}");
+                return Err(TrainError::option(name, problem));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +103,9 @@ pub enum Loss {
 }
 
 /// What is learned, and how a query and a document are compared.
+///
+/// A training that starts from a head keeps what the head says: kernels, features, term weights, stop words, composition
+/// and whether there is a document vector. The options then only say what of it is learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelOptions {
@@ -78,6 +115,12 @@ pub struct ModelOptions {
     pub query: QueryMode,
     /// How the vectors of a term's token groups are joined.
     pub similarity: Similarity,
+    /// The kernels to start from; the model's own if none are given.
+    pub kernels: Option<Kernels>,
+    /// Lexical features, by the names that the ranker gives them.
+    pub lexical: Vec<String>,
+    /// Other features of documents, by the names that the index has them under.
+    pub features: Vec<String>,
     /// How the terms of a query are added up.
     pub term_weights: TermWeights,
     /// Stop words have deep terms of their own, as the paper has it.
@@ -106,6 +149,9 @@ impl Default for ModelOptions {
             encoder: EncoderMode::Frozen,
             query: QueryMode::Decomposed,
             similarity: Similarity::SumOfCosines,
+            kernels: None,
+            lexical: LEXICAL_FEATURES.map(String::from).to_vec(),
+            features: Vec::new(),
             term_weights: TermWeights::Mean,
             stop_words: false,
             train_kernels: false,

@@ -13,7 +13,7 @@ pub(crate) struct Picked {
     /// Which example.
     pub(crate) example: usize,
     /// Its documents.
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) documents: Vec<Candidate>,
 }
 
 /// Goes through the examples in a new random order again and again. What pass `n` gets depends on nothing but `n` and the
@@ -73,11 +73,8 @@ impl<'a> Sampler<'a> {
         random.pick(&mut others, self.negatives);
         others.truncate(self.negatives);
         let relevant = positives[random.below(positives.len())];
-        let candidates = std::iter::once(relevant).chain(others).collect();
-        Picked {
-            example,
-            candidates,
-        }
+        let documents = std::iter::once(relevant).chain(others).collect();
+        Picked { example, documents }
     }
 }
 
@@ -122,9 +119,9 @@ mod tests {
         let examples = examples(1);
         for (negatives, expected) in [(3, 4), (9, 6)] {
             let picked = Sampler::new(&examples, 1, 1, negatives).pass(0).remove(0);
-            assert_eq!(picked.candidates.len(), expected);
-            assert!(picked.candidates[0].number < 2);
-            let mut others: Vec<u64> = picked.candidates[1..].iter().map(|c| c.number).collect();
+            assert_eq!(picked.documents.len(), expected);
+            assert!(picked.documents[0].number < 2);
+            let mut others: Vec<u64> = picked.documents[1..].iter().map(|c| c.number).collect();
             others.sort_unstable();
             others.dedup();
             assert_eq!(others.len(), expected - 1);

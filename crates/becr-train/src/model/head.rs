@@ -16,6 +16,8 @@ pub(crate) struct Similarities<B: Backend> {
     pub(crate) valid: Tensor<B, 3>,
     /// `[query, term, candidate]`: to the document's mean vector.
     pub(crate) means: Tensor<B, 3>,
+    /// `[query · candidate, 1]`: 1 where there is a mean vector and a term to compare it with, else 0.
+    pub(crate) comparable: Tensor<B, 2>,
     /// `[query, term]`: ω.
     pub(crate) weights: Tensor<B, 2>,
 }
@@ -92,7 +94,7 @@ impl<B: Backend> HeadTensors<B> {
     /// Takes the values over into a head of the same shape.
     pub(crate) fn download(&self, head: &mut Head) {
         let kernels = head.deep.kernels.mu.len();
-        let alpha = values(self.alpha_unscaled());
+        let alpha = values(self.alpha());
         head.deep.alpha = alpha.chunks_exact(kernels).map(<[f32]>::to_vec).collect();
         // What is not learned stays as it is, to the last bit.
         if self.options.train_kernels {
@@ -116,11 +118,9 @@ impl<B: Backend> HeadTensors<B> {
         }
     }
 
-    /// `[layer, kernel]`. A log-sum that never changes has scale 0 and no weight.
-    fn alpha_unscaled(&self) -> Tensor<B, 2> {
-        let dead = self.scale.clone().equal_elem(0.0);
-        let scale = self.scale.clone().mask_fill(dead.clone(), 1.0);
-        (self.alpha.clone() / scale).mask_fill(dead, 0.0)
+    /// α, `[layer, kernel]`.
+    fn alpha(&self) -> Tensor<B, 2> {
+        self.alpha.clone() / self.scale.clone()
     }
 
     /// `[pair, 1]`: lexical and other features, standardised, `[pair, feature]`.
@@ -143,7 +143,7 @@ impl<B: Backend> HeadTensors<B> {
         let pairs = batch.document_vector.len();
         let [layers, kernels] = self.alpha.dims();
         let log_sums = place.tensor(batch.log_sums.clone(), [pairs, layers * kernels]);
-        let alpha = self.alpha_unscaled().reshape([layers * kernels, 1]);
+        let alpha = self.alpha().reshape([layers * kernels, 1]);
         log_sums.matmul(alpha)
             + self.document_vector(place.tensor(batch.document_vector.clone(), [pairs, 1]))
     }
@@ -158,7 +158,7 @@ impl<B: Backend> HeadTensors<B> {
         let sums = bins.matmul(z.square().mul_scalar(-0.5).exp());
         // Cubic interpolation may undershoot where there is nothing.
         let log_sums = (sums.clamp_min(0.0) + self.epsilon).log();
-        let alpha = self.alpha_unscaled().reshape([layers * kernels, 1]);
+        let alpha = self.alpha().reshape([layers * kernels, 1]);
         let terms = log_sums.reshape([rows, layers * kernels]).matmul(alpha);
         let terms = terms * place.tensor(batch.weights.clone(), [rows, 1]);
         let deep = place.zeros([pairs, 1]).select_assign(
@@ -199,7 +199,7 @@ impl<B: Backend> HeadTensors<B> {
         let [layers, kernels] = self.alpha.dims();
         let tokens = found.valid.dims()[2] / candidates;
         let valid = found.valid.repeat_dim(2, layers);
-        let alpha = self.alpha_unscaled();
+        let alpha = self.alpha();
         let mut deep = found.means.zeros_like();
         for k in 0..kernels {
             let of = |row: &Tensor<B, 2>| row.clone().narrow(1, k, 1).unsqueeze::<3>();
@@ -224,7 +224,8 @@ impl<B: Backend> HeadTensors<B> {
             let sum = (values * weights.unsqueeze_dim(2)).sum_dim(1);
             sum.reshape([queries * candidates, 1])
         };
-        weighted(deep, found.weights) + self.document_vector(weighted(found.means, shared))
+        let means = self.document_vector(weighted(found.means, shared));
+        weighted(deep, found.weights) + means * found.comparable
     }
 }
 

@@ -46,7 +46,19 @@ impl<B: Backend> Network<B> {
         let weights = self.head.composition(terms, queries, place);
         let groups = place.tensor(batch.similarities.clone(), [queries, terms.groups, width]);
         let means = place.tensor(batch.means.clone(), [queries, terms.groups, candidates]);
+        let has_terms = |query: usize| {
+            terms.weights[query * terms.terms..][..terms.terms]
+                .iter()
+                .any(|w| *w != 0.0)
+        };
+        let documents = batch.valid.chunks_exact(tokens.max(1)).enumerate();
+        let comparable = documents.map(|(pair, valid)| {
+            let known = has_terms(pair / candidates) && valid.iter().any(|valid| *valid > 0.0);
+            f32::from(u8::from(known))
+        });
+        let comparable = comparable.collect();
         Similarities {
+            comparable: place.tensor(comparable, [queries * candidates, 1]),
             tokens: weights.clone().matmul(groups),
             valid: place.tensor(batch.valid.clone(), [queries, 1, candidates * tokens]),
             means: weights.matmul(means),

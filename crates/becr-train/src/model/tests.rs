@@ -335,29 +335,3 @@ fn a_head_comes_back_as_it_went() {
         assert!((before - after).abs() <= 1e-6);
     }
 }
-
-/// A log-sum that never moves has scale 0: its weight stays 0 and disturbs nothing.
-#[test]
-fn dead_kernels_have_no_weight() {
-    let mut random = Random::new(4, &[]);
-    let head = head(&mut random);
-    let mut scale = vec![1.0; LAYERS * KERNELS];
-    scale[1] = 0.0;
-    let place = double();
-    let tensors = HeadTensors::upload(&head, &scale, &ModelOptions::default(), &place);
-    let network = Network {
-        head: tensors,
-        place,
-    };
-    let mut back = head.clone();
-    network.head.download(&mut back);
-    assert_eq!(back.deep.alpha[0][1], 0.0);
-    let batch = batch(pooled(&mut random), &mut random);
-    assert!(
-        network
-            .scores(&batch)
-            .into_data()
-            .iter::<f64>()
-            .all(f64::is_finite)
-    );
-}

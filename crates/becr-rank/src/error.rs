@@ -1,0 +1,81 @@
+//! What can go wrong while ranking.
+
+use becr_store::StoreError;
+
+/// Why a query could not be read or documents could not be scored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RankError {
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The scoring engine refused, for example a head with too many kernels.
+    #[error("the scoring engine: {0}")]
+    Engine(#[from] becr_footprint::Error),
+    /// The head has weights for another number of layers than the index keeps.
+    #[error(
+        "the head has weights for {head} layers, the index keeps {index}; use a head trained for this index's model"
+    )]
+    Layers {
+        /// Rows of α in the head.
+        head: usize,
+        /// Layers of the index.
+        index: usize,
+    },
+    /// The head was trained on another encoder than the one that made the index.
+    #[error(
+        "the head was trained for encoder {head}, the index was made with encoder {index}; use the head of the \
+         index's model, or build the index again with the head's"
+    )]
+    OtherEncoder {
+        /// The encoder that the head names.
+        head: String,
+        /// The encoder of the index.
+        index: String,
+    },
+    /// The head names a lexical feature that is not computed.
+    #[error("the head's lexical feature {name:?} is not known; there are {}", known.join(", "))]
+    UnknownFeature {
+        /// The name in the head.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// A candidate is not, or no longer, in the store.
+    #[error(
+        "there is no document of number {0}; look the numbers up in the snapshot that is ranked with"
+    )]
+    NoDocument(u64),
+    /// A place in the list of candidates that is not there.
+    #[error("candidate {asked} of {candidates}")]
+    NoCandidate {
+        /// The place asked for, from 0.
+        asked: usize,
+        /// How many candidates there are.
+        candidates: usize,
+    },
+    /// A kept layer that is not there.
+    #[error("kept layer {asked} of {layers}, counting from 0")]
+    NoLayer {
+        /// The layer asked for.
+        asked: usize,
+        /// How many there are.
+        layers: usize,
+    },
+    /// The variant needs the encoder and none was given.
+    #[error(
+        "the whole-query variant reads the query with the encoder; give the model the index was made with"
+    )]
+    NoEncoder,
+    /// The encoder could not read the query.
+    #[error("the encoder could not read the query: {0}")]
+    Encoder(Box<dyn std::error::Error + Send + Sync>),
+    /// The document's text was not kept, or is not the text its footprints are of.
+    #[error("document {number}: {reason}")]
+    Text {
+        /// Number of the document.
+        number: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+}

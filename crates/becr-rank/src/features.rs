@@ -1,0 +1,121 @@
+//! What a head is trained on: the same numbers that scoring uses, before they are weighted.
+
+use crate::lexical::COUNT;
+use crate::score::{Buffers, Turn};
+use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker};
+use becr_footprint::CompositeQuery;
+use becr_store::DocumentStore;
+
+/// A candidate with its features, none of them standardised. Deep ones are computed when asked for.
+pub struct Examined<'a> {
+    ranker: &'a Ranker,
+    query: &'a RankQuery,
+    turn: Turn<'a>,
+    buffers: &'a mut Buffers,
+}
+
+impl Ranker {
+    /// Hands every candidate to `visit`, in order, with its features. Named features are those of the head's
+    /// `others`.
+    pub fn features<S, E>(
+        &self,
+        query: &RankQuery,
+        store: &S,
+        candidates: &[Candidate<'_>],
+        work: &mut RankWorkspace,
+        mut visit: impl FnMut(&mut Examined<'_>) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        S: DocumentStore + ?Sized,
+        E: From<RankError>,
+    {
+        self.each(store, candidates, work, |turn, buffers| {
+            let Buffers { scan, lexical, .. } = &mut *buffers;
+            scan.features(&query.lexical, turn.record.forward(), lexical);
+            let candidate = &candidates[turn.place];
+            self.named_features(query, &turn.record, candidate, &mut buffers.named);
+            visit(&mut Examined {
+                ranker: self,
+                query,
+                turn,
+                buffers,
+            })
+        })
+    }
+}
+
+impl Examined<'_> {
+    /// Its place in the list of candidates.
+    pub fn place(&self) -> usize {
+        self.turn.place
+    }
+
+    /// The document's footprints per layer: its WordPieces, or its words if it is composed.
+    pub fn tokens(&self) -> usize {
+        self.turn.record.tokens()
+    }
+
+    /// The lexical features, in the order of [`LEXICAL_FEATURES`](crate::LEXICAL_FEATURES).
+    pub fn lexical(&self) -> &[f32; COUNT] {
+        &self.buffers.lexical
+    }
+
+    /// The composed document-vector similarity; `None` without deep terms or for a document without tokens.
+    pub fn document_vector(&self) -> Option<f32> {
+        let deep = self.query.deep.as_ref()?;
+        deep.document_vector(&self.turn.record)
+    }
+
+    /// The similarity of each of the query's distinct vectors to the document's mean vector, in the place of what
+    /// `out` had: what the composed similarity is a weighted sum of.
+    pub fn document_vectors(&self, out: &mut Vec<f32>) {
+        out.clear();
+        if let Some(deep) = &self.query.deep {
+            out.extend(deep.document_vectors(&self.turn.record));
+        }
+    }
+
+    /// γ·CLS as the record has it, whether the head uses it or not.
+    pub fn cls(&self) -> f32 {
+        self.turn.record.cls()
+    }
+
+    /// The named features, in the order of the head's `others.features`; `None` where missing.
+    pub fn named(&self) -> &[Option<f32>] {
+        &self.buffers.named
+    }
+
+    /// The pooled features of the head's kernels, `[layer][term][kernel]`; empty without deep terms.
+    pub fn log_sums(&mut self) -> Result<&[f32], RankError> {
+        match &self.query.deep {
+            Some(deep) => {
+                let document = &self.turn.document;
+                self.ranker.log_sums(deep, document, self.buffers)?;
+                Ok(&self.buffers.log_sums)
+            }
+            None => Ok(&[]),
+        }
+    }
+
+    /// The composed similarity of every token to every term, `[layer][term][token]`, in the place of what `out` had.
+    pub fn similarities(&mut self, out: &mut Vec<f32>) -> Result<(), RankError> {
+        out.clear();
+        match &self.query.deep {
+            Some(deep) => self.similarities_to(&deep.composite, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The similarity of every token to every term of a query of the caller's, such as
+    /// [`RankQuery::taken_apart`]: `[layer][term][token]`.
+    pub fn similarities_to(
+        &mut self,
+        query: &CompositeQuery,
+        out: &mut Vec<f32>,
+    ) -> Result<(), RankError> {
+        out.clear();
+        out.resize(query.layers() * query.terms().len() * self.tokens(), 0.0);
+        let (engine, document) = (&self.ranker.engine, &self.turn.document);
+        Ok(engine.similarities(query, document, &mut self.buffers.engine, out)?)
+    }
+}

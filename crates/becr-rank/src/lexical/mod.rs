@@ -1,0 +1,27 @@
+//! S_lexi: what the words of a query and of a document have in common, from the record's forward index and the
+//! collection's statistics. The formulas are in the [crate's documentation](crate#lexical-features).
+
+mod names;
+mod query;
+mod scan;
+mod word_map;
+
+pub use names::LEXICAL_FEATURES;
+pub(crate) use names::{COUNT, FIRST_STAGE, place};
+pub(crate) use query::LexicalQuery;
+pub(crate) use scan::Scan;
+
+/// BM25's saturation of term frequencies.
+const K1: f64 = 1.2;
+/// BM25's normalisation by length.
+const B: f64 = 0.75;
+
+/// ln(1 + (N − df + 0.5) / (df + 0.5)).
+pub(crate) fn idf(documents: u64, frequency: u32) -> f64 {
+    // A frequency counts documents, so there are at least as many.
+    let (n, df) = (
+        documents.max(u64::from(frequency)) as f64,
+        f64::from(frequency),
+    );
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}

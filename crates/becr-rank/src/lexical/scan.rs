@@ -1,0 +1,150 @@
+//! One pass over the words of a document.
+
+use super::names::{BM25, COUNT, PAIRS, PROXIMITY, SUM_BM25, SUM_TFIDF, TFIDF};
+use super::word_map::Meaning;
+use super::{K1, LexicalQuery};
+use becr_store::ForwardIndex;
+
+/// Buffers of the pass, kept from document to document.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// Words of the field that matter, with their positions.
+    hits: Vec<(u32, Meaning)>,
+    /// Term frequencies of the field by stem.
+    stems: Vec<u32>,
+    /// By pair of words.
+    pairs: Vec<u32>,
+    /// The last position of each stem, plus one; 0 before the first.
+    last: Vec<u32>,
+    /// The least distance of each pair of stems; 0 if they did not meet.
+    near: Vec<u32>,
+}
+
+impl Scan {
+    /// The lexical features of a document but for that of the first stage, which is left as it is.
+    pub(crate) fn features(
+        &mut self,
+        query: &LexicalQuery,
+        document: ForwardIndex<'_>,
+        out: &mut [f32; COUNT],
+    ) {
+        let lengths = [document.title_words(), document.body_words()];
+        let mut numbers = document.numbers();
+        for (field, length) in lengths.into_iter().enumerate() {
+            self.hits.clear();
+            for position in 0..length as u32 {
+                let Some(number) = numbers.next() else { break };
+                if let Some(meaning) = query.map.get(number) {
+                    self.hits.push((position, meaning));
+                }
+            }
+            self.count(query);
+            self.summarise(query, field, length, out);
+        }
+        out[SUM_TFIDF] = out[TFIDF + 3] + out[TFIDF + 7];
+        out[SUM_BM25] = out[BM25 + 3] + out[BM25 + 7];
+    }
+
+    /// Frequencies and distances from the hits of a field.
+    fn count(&mut self, query: &LexicalQuery) {
+        refill(&mut self.stems, query.stems.len());
+        refill(&mut self.pairs, query.pairs.len());
+        refill(&mut self.last, query.stems.len());
+        refill(&mut self.near, query.near.len());
+        for (at, &(position, meaning)) in self.hits.iter().enumerate() {
+            if let Some(stem) = meaning.stem {
+                let stem = stem as usize;
+                self.stems[stem] += 1;
+                self.last[stem] = position + 1;
+                for &(pair, other) in &query.near_of[stem] {
+                    let met = self.last[other as usize];
+                    if met > 0 {
+                        let (distance, least) = (position + 1 - met, &mut self.near[pair as usize]);
+                        if *least == 0 || distance < *least {
+                            *least = distance;
+                        }
+                    }
+                }
+            }
+            let Some(second) = meaning.word else { continue };
+            for &(before, other) in self.hits[..at].iter().rev() {
+                if (position - before) as usize > query.window {
+                    break;
+                }
+                let Some(first) = other.word else { continue };
+                let pairs = query.followers[first as usize].iter();
+                if let Some((_, pair)) = pairs.into_iter().find(|(word, _)| *word == second) {
+                    self.pairs[*pair as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// The features of a field from its frequencies and distances.
+    fn summarise(&self, query: &LexicalQuery, field: usize, length: usize, out: &mut [f32; COUNT]) {
+        let (constant, slope) = query.norms[field];
+        let norm = constant + slope * length as f32;
+        let bm25 = |idf: f32, tf: u32| {
+            let tf = tf as f32;
+            idf * tf * (K1 as f32 + 1.0) / (tf + norm)
+        };
+        let (mut tfidfs, mut bm25s) = (Summary::default(), Summary::default());
+        for (idf, &tf) in query.stems.iter().zip(&self.stems) {
+            let (mut tfidf, mut saturated) = (0.0, 0.0);
+            if tf > 0 {
+                tfidf = (1.0 + (tf as f32).ln()) * idf[field];
+                saturated = bm25(idf[field], tf);
+            }
+            tfidfs.add(tfidf);
+            bm25s.add(saturated);
+        }
+        out[TFIDF + 4 * field..][..4].copy_from_slice(&tfidfs.max_min_avg_sum());
+        out[BM25 + 4 * field..][..4].copy_from_slice(&bm25s.max_min_avg_sum());
+        let mut nearness = Summary::default();
+        for &distance in &self.near {
+            nearness.add(match distance {
+                0 => 0.0,
+                distance => 1.0 / (distance as f32 * distance as f32),
+            });
+        }
+        out[PROXIMITY + 3 * field..][..3].copy_from_slice(&nearness.max_min_avg_sum()[..3]);
+        let pairs = query.pairs.iter().zip(&self.pairs);
+        out[PAIRS + field] = pairs
+            .filter(|&(_, &tf)| tf > 0)
+            .map(|(idf, &tf)| bm25(idf[field], tf))
+            .sum();
+    }
+}
+
+fn refill(buffer: &mut Vec<u32>, length: usize) {
+    buffer.clear();
+    buffer.resize(length, 0);
+}
+
+/// Largest, smallest and sum of some values, none of them below 0.
+#[derive(Default)]
+struct Summary {
+    max: f32,
+    min: f32,
+    sum: f32,
+    count: u32,
+}
+
+impl Summary {
+    fn add(&mut self, value: f32) {
+        self.max = self.max.max(value);
+        self.min = if self.count == 0 {
+            value
+        } else {
+            self.min.min(value)
+        };
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// Zeros where there were no values.
+    fn max_min_avg_sum(&self) -> [f32; 4] {
+        let average = self.sum / self.count.max(1) as f32;
+        [self.max, self.min, average, self.sum]
+    }
+}

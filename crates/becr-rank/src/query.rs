@@ -1,0 +1,364 @@
+//! A query, ready to be scored: decomposed, looked up, its words counted in the collection.
+
+use crate::deep::{DeepQuery, term_weights};
+use crate::lexical::{LexicalQuery, idf};
+use crate::{Options, RankError, Ranker, Variant};
+use becr_footprint::{CompositeQuery, GroupWeight};
+use becr_store::{DocumentStore, FetchBuffer, GroupRecord, GroupStore};
+use becr_text::groups::{
+    Composition, Coverage, Decomposition, Query, RawWeights, Slot, TokenGroup,
+};
+use std::collections::HashMap;
+
+/// The most words of a query that are looked at; what comes after them is not.
+pub const MAX_QUERY_WORDS: usize = 1024;
+
+/// Reads a whole query with the encoder, for BECR⁻.
+pub trait QueryEncoder {
+    /// The footprints of every word of `text` (as [`becr_text::words::words`] has them, in order),
+    /// `[layer][word][bits / 32]`, each the mean of its WordPieces.
+    fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+impl<F> QueryEncoder for F
+where
+    F: Fn(&str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>,
+{
+    fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>> {
+        self(text)
+    }
+}
+
+/// A query with everything that scoring takes from outside the documents. It belongs to the ranker and the store
+/// it was made with.
+#[derive(Debug, Clone)]
+pub struct RankQuery {
+    text: String,
+    pub(crate) options: Options,
+    words: Vec<String>,
+    terms: Vec<QueryTerm>,
+    coverage: Coverage,
+    pub(crate) deep: Option<DeepQuery>,
+    pub(crate) lexical: LexicalQuery,
+    /// For each named feature of the head, its number in records.
+    pub(crate) named: Vec<Option<u32>>,
+}
+
+/// A word of the query that has a deep term.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct QueryTerm {
+    /// Position among the query's words.
+    pub position: usize,
+    /// The word.
+    pub word: String,
+    /// ω.
+    pub weight: f32,
+    /// What it is composed of. The weights sum to 1.
+    pub groups: Vec<GroupUse>,
+}
+
+/// The part of a token group in a term.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GroupUse {
+    /// The group's words, as the store has it; the word itself for BECR⁻.
+    pub group: String,
+    /// True for the vector of a pair's second word.
+    pub second: bool,
+    /// Distance of a pair's words in the query; 0 for a uni-gram or a WordPiece.
+    pub distance: usize,
+    /// Its weight in the term.
+    pub weight: f32,
+    /// Which of the query's distinct vectors ([`RankQuery::vectors`]) it is.
+    pub vector: usize,
+}
+
+impl RankQuery {
+    /// The query as it was asked.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its words, stop words too, as far as they are looked at.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The terms of the deep part. None for a query without a word the store knows.
+    pub fn terms(&self) -> &[QueryTerm] {
+        &self.terms
+    }
+
+    /// What was looked for in the token store and what was found.
+    pub fn coverage(&self) -> Coverage {
+        self.coverage
+    }
+
+    /// How it is scored.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The query as the engine takes it; `None` if it has no terms.
+    pub fn composite(&self) -> Option<&CompositeQuery> {
+        self.deep.as_ref().map(|deep| &deep.composite)
+    }
+
+    /// How many distinct vectors its terms are composed of.
+    pub fn vectors(&self) -> usize {
+        self.composite().map_or(0, CompositeQuery::groups)
+    }
+
+    /// Every distinct vector as a term of its own, so that the engine tells the similarity of each to each token:
+    /// what composition weights are learned from.
+    pub fn taken_apart(&self) -> Result<Option<CompositeQuery>, RankError> {
+        let Some(deep) = &self.deep else {
+            return Ok(None);
+        };
+        let (layers, vectors) = (deep.composite.layers(), deep.composite.groups());
+        let bits = 32 * deep.footprints.len() / (layers * vectors);
+        let alone = |group| vec![GroupWeight { group, weight: 1.0 }];
+        let terms = (0..vectors).map(alone).collect();
+        let query = CompositeQuery::from_footprints(bits, layers, &deep.footprints, terms)?;
+        Ok(Some(query))
+    }
+}
+
+impl Ranker {
+    /// Reads a query: decomposes it, looks its token groups up, counts its words in the collection.
+    ///
+    /// `encoder` is for [`Variant::WholeQuery`] alone. A query without words, or without any the store knows, is
+    /// no error: the parts it has nothing to say to are 0. Words beyond [`MAX_QUERY_WORDS`] are not looked at.
+    pub fn query<S>(
+        &self,
+        store: &S,
+        text: &str,
+        options: &Options,
+        encoder: Option<&dyn QueryEncoder>,
+    ) -> Result<RankQuery, RankError>
+    where
+        S: DocumentStore + GroupStore + ?Sized,
+    {
+        let words: Vec<String> = becr_text::words::words(text)
+            .map(|word| word.text)
+            .take(MAX_QUERY_WORDS)
+            .collect();
+        let (mut terms, vectors, coverage) = match options.variant {
+            Variant::WholeQuery => self.whole_query(text, &words, encoder)?,
+            _ => self.composed_query(store, &words, options.variant)?,
+        };
+        let deep = match terms.is_empty() {
+            true => None,
+            false => {
+                self.weigh(store, &mut terms)?;
+                let shape = self.shape;
+                Some(DeepQuery::new(&self.head.deep, shape, &terms, vectors)?)
+            }
+        };
+        let names = store.feature_names()?;
+        let number = |feature: &becr_model::Feature| {
+            let at = names.iter().position(|name| *name == feature.name);
+            at.map(|at| at as u32)
+        };
+        Ok(RankQuery {
+            text: text.to_owned(),
+            options: *options,
+            terms,
+            coverage,
+            deep,
+            lexical: LexicalQuery::new(store, &words, self.window, &self.analyzer)?,
+            named: self.head.others.features.iter().map(number).collect(),
+            words,
+        })
+    }
+
+    /// Gives every term its ω.
+    fn weigh<S>(&self, store: &S, terms: &mut [QueryTerm]) -> Result<(), RankError>
+    where
+        S: DocumentStore + ?Sized,
+    {
+        let stems: Vec<_> = terms.iter().map(|t| self.analyzer.stem(&t.word)).collect();
+        let names: Vec<&str> = stems.iter().map(AsRef::as_ref).collect();
+        let documents = store.totals()?.documents;
+        let known = store.stems(&names)?;
+        let idf: Vec<f64> = known
+            .iter()
+            .map(|stem| idf(documents, stem.frequency.body))
+            .collect();
+        let weights = term_weights(self.head.deep.term_weights, &idf);
+        for (term, weight) in terms.iter_mut().zip(weights) {
+            term.weight = weight;
+        }
+        Ok(())
+    }
+
+    /// Terms composed of token groups, and the footprints of their distinct vectors.
+    fn composed_query<S>(
+        &self,
+        store: &S,
+        words: &[String],
+        variant: Variant,
+    ) -> Result<(Vec<QueryTerm>, Vec<u32>, Coverage), RankError>
+    where
+        S: GroupStore + ?Sized,
+    {
+        let query = Query::from_words(words, &self.decomposition(variant));
+        let mut buffers = [FetchBuffer::default(), FetchBuffer::default()];
+        let [groups, rest] = &mut buffers;
+        let found = store.fetch_groups(&query.groups, groups)?;
+        let mut records: HashMap<TokenGroup, GroupRecord<'_>> = HashMap::new();
+        // The pieces of all unknown words are asked for at once.
+        let mut pieces = Vec::new();
+        for (group, record) in query.groups.iter().zip(found) {
+            match (record, group) {
+                (Some(record), _) => drop(records.insert(group.clone(), record)),
+                (None, TokenGroup::Unigram(word)) => pieces.extend(self.pieces.split_word(word)),
+                (None, TokenGroup::Pair(..)) => {}
+            }
+        }
+        pieces.sort_unstable();
+        pieces.dedup();
+        let pieces: Vec<TokenGroup> = pieces.into_iter().map(TokenGroup::Unigram).collect();
+        for (piece, record) in pieces.iter().zip(store.fetch_groups(&pieces, rest)?) {
+            if let Some(record) = record {
+                records.insert(piece.clone(), record);
+            }
+        }
+        let known = |group: &TokenGroup| records.contains_key(group);
+        let known_pieces = |word: &str| -> Vec<String> {
+            let mut pieces = self.pieces.split_word(word);
+            pieces.retain(|piece| known(&TokenGroup::Unigram(piece.clone())));
+            pieces
+        };
+        let composition = match self.head.deep.stop_words {
+            true => query.compose_all(known, known_pieces),
+            false => query.compose(known, known_pieces),
+        };
+        let (terms, vectors) = self.vectors(&composition, &records);
+        Ok((terms, vectors, composition.coverage))
+    }
+
+    fn decomposition(&self, variant: Variant) -> Decomposition {
+        let weights = &self.head.deep.composition;
+        let mut weights = RawWeights {
+            unigram: weights.unigram,
+            pairs: weights.pairs.clone(),
+        };
+        if variant == Variant::Window1 {
+            weights.pairs.truncate(1);
+        }
+        Decomposition {
+            window: weights.pairs.len(),
+            unigrams: variant != Variant::NoUnigrams,
+            pairs: variant != Variant::NoPairs,
+            weights: Some(weights),
+        }
+    }
+
+    /// The distinct vectors that a composition uses, and its terms in their numbers.
+    fn vectors(
+        &self,
+        composition: &Composition,
+        records: &HashMap<TokenGroup, GroupRecord<'_>>,
+    ) -> (Vec<QueryTerm>, Vec<u32>) {
+        let mut numbers: HashMap<(usize, Slot), usize> = HashMap::new();
+        let mut distinct = Vec::new();
+        let mut terms = Vec::new();
+        for term in &composition.terms {
+            let groups = term.members.iter().map(|member| {
+                let vector = *numbers
+                    .entry((member.group, member.slot))
+                    .or_insert_with(|| {
+                        distinct.push((member.group, member.slot));
+                        distinct.len() - 1
+                    });
+                GroupUse {
+                    group: composition.groups[member.group].to_string(),
+                    second: member.slot == Slot::Second,
+                    distance: member.distance,
+                    weight: member.weight,
+                    vector,
+                }
+            });
+            terms.push(QueryTerm {
+                position: term.position,
+                word: term.word.clone(),
+                weight: 0.0,
+                groups: groups.collect(),
+            });
+        }
+        let mut vectors = Vec::new();
+        for layer in 0..usize::from(self.shape.layers) {
+            for &(group, slot) in &distinct {
+                let bytes = records[&composition.groups[group]].footprint(layer, slot);
+                let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+                vectors.extend(words);
+            }
+        }
+        (terms, vectors)
+    }
+
+    /// BECR⁻: every deep term is one vector, read in the context of the whole query.
+    fn whole_query(
+        &self,
+        text: &str,
+        words: &[String],
+        encoder: Option<&dyn QueryEncoder>,
+    ) -> Result<(Vec<QueryTerm>, Vec<u32>, Coverage), RankError> {
+        let encoder = encoder.ok_or(RankError::NoEncoder)?;
+        let query = Query::from_words(words, &self.decomposition(Variant::NoPairs));
+        let terms: Vec<&becr_text::groups::Term> = match self.head.deep.stop_words {
+            true => query.terms.iter().collect(),
+            false => query.deep_terms().collect(),
+        };
+        if terms.is_empty() {
+            return Ok(Default::default());
+        }
+        let all = encoder.footprints(text).map_err(RankError::Encoder)?;
+        let (layers, width) = (
+            usize::from(self.shape.layers),
+            usize::from(self.shape.bits) / 32,
+        );
+        let encoded = all.len() / (layers * width);
+        if encoded < words.len() || encoded * layers * width != all.len() {
+            let found = format!(
+                "{} numbers for {} words, {layers} layers and {width} numbers each",
+                all.len(),
+                words.len()
+            );
+            return Err(RankError::Encoder(found.into()));
+        }
+        let mut vectors = Vec::new();
+        for layer in 0..layers {
+            for term in &terms {
+                vectors.extend(&all[(layer * encoded + term.position) * width..][..width]);
+            }
+        }
+        let term = |(vector, term): (usize, &&becr_text::groups::Term)| QueryTerm {
+            position: term.position,
+            word: term.word.clone(),
+            weight: 0.0,
+            groups: vec![GroupUse {
+                group: term.word.clone(),
+                second: false,
+                distance: 0,
+                weight: 1.0,
+                vector,
+            }],
+        };
+        let terms = terms.iter().enumerate().map(term).collect();
+        Ok((terms, vectors, Coverage::default()))
+    }
+}
+
+#[cfg(test)]
+impl GroupUse {
+    pub(crate) fn example() -> Self {
+        Self {
+            group: "w".into(),
+            second: false,
+            distance: 0,
+            weight: 1.0,
+            vector: 0,
+        }
+    }
+}

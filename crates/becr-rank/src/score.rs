@@ -1,0 +1,344 @@
+//! Scoring candidates, document by document.
+
+use crate::deep::DeepQuery;
+use crate::lexical::{COUNT, FIRST_STAGE, Scan};
+use crate::{RankError, RankQuery, Ranker};
+use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
+use becr_store::{DocumentStore, FetchBuffer, Record};
+use std::time::{Duration, Instant};
+
+/// A document to score.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Candidate<'a> {
+    /// Its number in the store.
+    pub number: u64,
+    /// What the first stage gave it. Taken relative to the list: min–max, 0 when absent.
+    pub first_stage: Option<f32>,
+    /// Named features of this query and document, in the place of the document's own of the same name. Those the
+    /// head does not name, and values that are no numbers, are passed over.
+    pub features: &'a [(String, f32)],
+}
+
+/// A document's score and its parts.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Scored {
+    /// The document's number.
+    pub number: u64,
+    /// S.
+    pub score: f32,
+    /// S_deep.
+    pub deep: f32,
+    /// S_lexi.
+    pub lexi: f32,
+    /// S_others.
+    pub others: f32,
+}
+
+/// Where the time of scoring went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// Finding the records, reading and checking them.
+    pub fetch: Duration,
+    /// Lexical features.
+    pub lexical: Duration,
+    /// Footprints and kernels.
+    pub deep: Duration,
+}
+
+/// Buffers for scoring: keep one per thread.
+#[derive(Default)]
+pub struct RankWorkspace {
+    pub(crate) fetch: FetchBuffer,
+    pub(crate) buffers: Buffers,
+}
+
+/// What scoring one document needs beside its record.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub(crate) engine: Workspace,
+    pub(crate) scan: Scan,
+    pub(crate) log_sums: Vec<f32>,
+    pub(crate) lexical: [f32; COUNT],
+    pub(crate) named: Vec<Option<f32>>,
+    pub(crate) timing: Timing,
+}
+
+impl RankWorkspace {
+    /// Empty buffers, which grow with the longest query they meet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where the time of the last [`Ranker::score`] went.
+    pub fn timing(&self) -> Timing {
+        self.buffers.timing
+    }
+}
+
+/// A candidate whose turn it is.
+pub(crate) struct Turn<'a> {
+    /// Its place in the list.
+    pub(crate) place: usize,
+    pub(crate) record: Record<'a>,
+    pub(crate) document: Document<'a>,
+}
+
+/// The parts of a score, before they are rounded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sums {
+    pub(crate) deep: f64,
+    pub(crate) lexi: f64,
+    pub(crate) others: f64,
+}
+
+impl Sums {
+    pub(crate) fn total(&self) -> f64 {
+        self.deep + self.lexi + self.others
+    }
+}
+
+impl Ranker {
+    /// Scores candidates, in their order. The same document may stand in the list more than once.
+    ///
+    /// The score of a document depends on the query, its record, its features and the collection; and on the
+    /// other candidates only where the head uses `first_stage`, which is relative to the list.
+    pub fn score<S>(
+        &self,
+        query: &RankQuery,
+        store: &S,
+        candidates: &[Candidate<'_>],
+        work: &mut RankWorkspace,
+    ) -> Result<Vec<Scored>, RankError>
+    where
+        S: DocumentStore + ?Sized,
+    {
+        let mut scored = Vec::with_capacity(candidates.len());
+        self.each(store, candidates, work, |turn, buffers| {
+            let candidate = &candidates[turn.place];
+            let sums = self.sums(query, &turn, candidate, buffers)?;
+            scored.push(Scored {
+                number: candidate.number,
+                score: sums.total() as f32,
+                deep: sums.deep as f32,
+                lexi: sums.lexi as f32,
+                others: sums.others as f32,
+            });
+            Ok::<(), RankError>(())
+        })?;
+        Ok(scored)
+    }
+
+    /// Reads and checks the candidates' records one after the other and visits each while it is in the cache. The
+    /// first stage's feature is set already.
+    pub(crate) fn each<S, E>(
+        &self,
+        store: &S,
+        candidates: &[Candidate<'_>],
+        work: &mut RankWorkspace,
+        mut visit: impl FnMut(Turn<'_>, &mut Buffers) -> Result<(), E>,
+    ) -> Result<(), E>
+    where
+        S: DocumentStore + ?Sized,
+        E: From<RankError>,
+    {
+        let RankWorkspace { fetch, buffers } = work;
+        buffers.timing = Timing::default();
+        let begun = Instant::now();
+        let numbers: Vec<u64> = candidates.iter().map(|c| c.number).collect();
+        let found = store.fetch(&numbers, fetch).map_err(RankError::from)?;
+        let scale = FirstStageScale::new(candidates);
+        buffers.timing.fetch += begun.elapsed();
+        for (place, (found, number)) in found.iter().zip(numbers).enumerate() {
+            let begun = Instant::now();
+            let found = found.as_ref().ok_or(RankError::NoDocument(number))?;
+            let record = found.check().map_err(RankError::from)?;
+            let document = self.document(&record)?;
+            buffers.timing.fetch += begun.elapsed();
+            buffers.lexical[FIRST_STAGE] = scale.value(candidates[place].first_stage);
+            let turn = Turn {
+                place,
+                record,
+                document,
+            };
+            visit(turn, buffers)?;
+        }
+        Ok(())
+    }
+
+    /// A record's footprints, as the engine takes them.
+    pub(crate) fn document<'a>(&self, record: &Record<'a>) -> Result<Document<'a>, RankError> {
+        let (layers, bits) = (usize::from(self.shape.layers), usize::from(self.shape.bits));
+        let layout = DocumentLayout::new(layers, record.tokens(), bits)?;
+        Ok(Document::Footprints(TiledDocument::new(
+            layout,
+            record.footprints(),
+        )?))
+    }
+
+    /// The parts of a document's score. What they were made of stays in the buffers.
+    pub(crate) fn sums(
+        &self,
+        query: &RankQuery,
+        turn: &Turn<'_>,
+        candidate: &Candidate<'_>,
+        buffers: &mut Buffers,
+    ) -> Result<Sums, RankError> {
+        let without = query.options.without;
+        let mut sums = Sums::default();
+        let begun = Instant::now();
+        if !without.lexi && !self.lexical.is_empty() {
+            let Buffers { scan, lexical, .. } = buffers;
+            scan.features(&query.lexical, turn.record.forward(), lexical);
+            sums.lexi = self.lexi(lexical);
+        }
+        let lexical_done = Instant::now();
+        buffers.timing.lexical += lexical_done - begun;
+        if !without.deep {
+            sums.deep = self.deep(query, turn, buffers)?;
+        }
+        buffers.timing.deep += lexical_done.elapsed();
+        if !without.others {
+            self.named_features(query, &turn.record, candidate, &mut buffers.named);
+            sums.others = self.others(&turn.record, &buffers.named);
+        }
+        Ok(sums)
+    }
+
+    fn deep(
+        &self,
+        query: &RankQuery,
+        turn: &Turn<'_>,
+        buffers: &mut Buffers,
+    ) -> Result<f64, RankError> {
+        let Some(deep) = &query.deep else {
+            return Ok(0.0);
+        };
+        self.log_sums(deep, &turn.document, buffers)?;
+        let vector = self.head.deep.document_vector.as_ref();
+        let similarity = vector.and_then(|feature| {
+            let similarity = deep.document_vector(&turn.record)?;
+            Some(f64::from(feature.contribution(similarity)))
+        });
+        Ok(deep.score(&buffers.log_sums) + similarity.unwrap_or(0.0))
+    }
+
+    /// Pools a document; the log-sums, `[layer][term][kernel]`, are in the buffers.
+    pub(crate) fn log_sums(
+        &self,
+        deep: &DeepQuery,
+        document: &Document<'_>,
+        buffers: &mut Buffers,
+    ) -> Result<(), RankError> {
+        let Buffers {
+            engine, log_sums, ..
+        } = buffers;
+        log_sums.resize(deep.weights.len(), 0.0);
+        let (query, kernels) = (&deep.composite, &self.kernels);
+        Ok(self
+            .engine
+            .log_sums(query, kernels, document, None, engine, log_sums)?)
+    }
+
+    fn lexi(&self, values: &[f32; COUNT]) -> f64 {
+        let features = self.head.lexical.iter().zip(&self.lexical);
+        features
+            .map(|(feature, &place)| f64::from(feature.contribution(values[place])))
+            .sum()
+    }
+
+    fn others(&self, record: &Record<'_>, named: &[Option<f32>]) -> f64 {
+        let cls = match &self.head.others.cls {
+            Some(_) => f64::from(record.cls()),
+            None => 0.0,
+        };
+        let features = self.head.others.features.iter().zip(named);
+        let named = features.filter_map(|(feature, value)| Some(feature.contribution((*value)?)));
+        cls + named.map(f64::from).sum::<f64>()
+    }
+
+    /// The values of the head's named features: the caller's, or else the document's.
+    pub(crate) fn named_features(
+        &self,
+        query: &RankQuery,
+        record: &Record<'_>,
+        candidate: &Candidate<'_>,
+        out: &mut Vec<Option<f32>>,
+    ) {
+        out.clear();
+        for (feature, number) in self.head.others.features.iter().zip(&query.named) {
+            let given = candidate.features.iter().rev();
+            let given = given.filter(|(name, value)| *name == feature.name && value.is_finite());
+            let stored = || {
+                let mut stored = record.features();
+                let found = stored.find(|(name, _)| Some(*name) == *number);
+                found
+                    .map(|(_, value)| value)
+                    .filter(|value| value.is_finite())
+            };
+            out.push(given.map(|(_, value)| *value).next().or_else(stored));
+        }
+    }
+}
+
+/// The first stage's feature of one candidate of a list.
+pub(crate) fn first_stage(candidates: &[Candidate<'_>], which: usize) -> f32 {
+    FirstStageScale::new(candidates).value(candidates[which].first_stage)
+}
+
+/// Brings first-stage scores to 0 … 1 within a list.
+struct FirstStageScale {
+    least: f32,
+    range: f32,
+}
+
+impl FirstStageScale {
+    fn new(candidates: &[Candidate<'_>]) -> Self {
+        let scores = || {
+            candidates
+                .iter()
+                .filter_map(|c| c.first_stage)
+                .filter(|s| s.is_finite())
+        };
+        let least = scores().fold(f32::INFINITY, f32::min);
+        let most = scores().fold(f32::NEG_INFINITY, f32::max);
+        Self {
+            least,
+            range: most - least,
+        }
+    }
+
+    /// 0 for an absent score, and for all if they are the same.
+    fn value(&self, score: Option<f32>) -> f32 {
+        match score {
+            Some(score) if score.is_finite() && self.range > 0.0 => {
+                ((score - self.least) / self.range).clamp(0.0, 1.0)
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_stage_scores_are_relative_to_the_list() {
+        let values = |scores: &[Option<f32>]| -> Vec<f32> {
+            let candidates: Vec<_> = scores
+                .iter()
+                .map(|&first_stage| Candidate {
+                    first_stage,
+                    ..Default::default()
+                })
+                .collect();
+            let scale = FirstStageScale::new(&candidates);
+            scores.iter().map(|&score| scale.value(score)).collect()
+        };
+        let scores = [Some(4.0), None, Some(2.0), Some(3.0), Some(f32::NAN)];
+        assert_eq!(values(&scores), [1.0, 0.0, 0.0, 0.5, 0.0]);
+        assert_eq!(values(&[Some(7.0), Some(7.0)]), [0.0, 0.0]);
+        assert_eq!(values(&[None]), [0.0]);
+        assert!(values(&[]).is_empty());
+    }
+}
