@@ -4,17 +4,12 @@
 
 use crate::IndexError;
 use crate::full::MODEL;
-use becr_model::{HEAD_FILE, Head};
+use becr_model::{HEAD_FILE, Head, Model};
 use std::path::Path;
 
 /// The head that the index in `dir` was built with; `None` if its model had none.
 pub fn head_of(dir: &Path) -> Result<Option<Head>, IndexError> {
-    read(&dir.join(MODEL))
-}
-
-/// The head in a folder of model files.
-fn read(folder: &Path) -> Result<Option<Head>, IndexError> {
-    let path = folder.join(HEAD_FILE);
+    let path = dir.join(MODEL).join(HEAD_FILE);
     match path.is_file() {
         true => Ok(Some(Head::read(&path)?)),
         false => Ok(None),
@@ -22,17 +17,17 @@ fn read(folder: &Path) -> Result<Option<Head>, IndexError> {
 }
 
 /// The head of a model that an index is about to be built with; refuses one that was trained for another encoder.
-pub(crate) fn head_of_model(
-    directory: &Path,
+pub(crate) fn head_of_model<'a>(
+    model: &'a Model,
     encoder_id: &str,
     shape: &becr_encoder::Shape,
-) -> Result<Option<Head>, IndexError> {
-    let Some(head) = read(directory)? else {
+) -> Result<Option<&'a Head>, IndexError> {
+    let Some(head) = &model.head else {
         return Ok(None);
     };
     let refuse = |reason: String| {
         Err(IndexError::Head {
-            path: directory.join(HEAD_FILE),
+            path: model.directory.join(HEAD_FILE),
             reason,
         })
     };

@@ -67,6 +67,11 @@ impl DeepQuery {
     pub(crate) fn document_vector(&self, record: &Record<'_>) -> Option<f32> {
         (record.tokens() > 0).then(|| self.document_vector.similarity(record.mean()))
     }
+
+    /// What it is composed of: the similarity of each distinct vector to the document's mean.
+    pub(crate) fn document_vectors(&self, record: &Record<'_>) -> impl Iterator<Item = f32> {
+        self.document_vector.each(record.mean())
+    }
 }
 
 /// ω over the deep terms: `idf` has each term's inverse document frequency.
@@ -120,15 +125,22 @@ impl DocumentVector {
     }
 
     fn similarity(&self, mean: &[u8]) -> f32 {
-        let parts = self.vectors.iter().map(|(weight, vector)| {
-            let (a, b) = (vector.as_chunks::<4>().0, mean.as_chunks::<4>().0);
-            let differing = a
+        let weights = self.vectors.iter().map(|(weight, _)| weight);
+        let parts = weights.zip(self.each(mean));
+        parts.map(|(weight, cosine)| weight * cosine).sum()
+    }
+
+    fn each(&self, mean: &[u8]) -> impl Iterator<Item = f32> {
+        let mean = mean.as_chunks::<4>().0;
+        self.vectors.iter().map(move |(_, vector)| {
+            let differing = vector
+                .as_chunks::<4>()
+                .0
                 .iter()
-                .zip(b)
+                .zip(mean)
                 .map(|(a, b)| (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones());
-            weight * self.cosines[differing.sum::<u32>() as usize]
-        });
-        parts.sum()
+            self.cosines[differing.sum::<u32>() as usize]
+        })
     }
 }
 

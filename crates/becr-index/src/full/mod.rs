@@ -138,8 +138,8 @@ impl FullBuild<'_> {
     ) -> Result<FullSummary, IndexError> {
         let encoder_id = self.model.encoder_id();
         let shape = self.encoder.backend().shape();
-        let head = head_of_model(&self.model.directory, &encoder_id, shape)?;
-        let fingerprint = self.fingerprint(&encoder_id, head.as_ref());
+        let head = head_of_model(self.model, &encoder_id, shape)?;
+        let fingerprint = self.fingerprint(&encoder_id, head);
         let staging = Staging::resume(target, overwrite, &fingerprint)?;
         let dir = staging.path();
         self.copy_model_files(dir)?;

@@ -1,0 +1,15 @@
+//! BECR in burn, differentiable from the head down to the encoder's embeddings.
+
+pub(crate) mod bins;
+mod head;
+mod loss;
+mod network;
+mod parameter;
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use head::{HeadTensors, values};
+pub(crate) use network::Network;
+pub(crate) use parameter::{Group, Learned, Parameter};
+pub(crate) use place::Place;
