@@ -10,6 +10,9 @@ mod observer;
 mod options;
 mod random;
 mod start;
+#[cfg(test)]
+mod tests;
+mod texts;
 mod trainer;
 mod validate;
 
@@ -17,4 +20,4 @@ pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
 pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
-pub use trainer::{Trained, Trainer};
+pub use trainer::{Device, Trained, Trainer};
