@@ -12,6 +12,9 @@ mod observer;
 mod options;
 mod random;
 mod start;
+#[cfg(test)]
+mod tests;
+mod texts;
 mod trainer;
 mod validate;
 
@@ -19,4 +22,4 @@ pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
 pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
-pub use trainer::{Trained, Trainer};
+pub use trainer::{Device, Trained, Trainer};
