@@ -1,5 +1,6 @@
 //! Trainings on a small index.
 
+mod encoder;
 mod sample;
 
 use crate::batch::Batch;
