@@ -1,6 +1,8 @@
 //! Training: the BECR model in burn, its loss, its loop and its data.
 
 mod batch;
+pub mod config;
+pub mod data;
 mod error;
 mod example;
 mod frozen;
@@ -9,6 +11,7 @@ mod model;
 mod observer;
 mod options;
 mod random;
+mod run;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -20,4 +23,5 @@ pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
 pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
+pub use run::{Measured, Outcome, Summary, Tested, Training, forget};
 pub use trainer::{Device, Trained, Trainer};

@@ -23,7 +23,9 @@ impl Config {
         }
         let share = |name: &str, value: f64| match (0.0..=1.0).contains(&value) {
             true => Ok(()),
-            false => Err(format!("{name}: expected a number from 0 to 1, found {value}")),
+            false => Err(format!(
+                "{name}: expected a number from 0 to 1, found {value}"
+            )),
         };
         share("[data] near_duplicate", self.data.near_duplicate)?;
         share("[validation] share", self.validation.share)?;
@@ -33,18 +35,26 @@ impl Config {
         };
         positive("[data] max_query_words", self.data.max_query_words)?;
         positive("[data] candidates", self.data.candidates)?;
-        positive("[data] max_document_words", self.data.max_document_words.unwrap_or(1))?;
+        positive(
+            "[data] max_document_words",
+            self.data.max_document_words.unwrap_or(1),
+        )?;
         positive("[[data.sets]]", self.data.sets.len())?;
         for (number, set) in self.data.sets.iter().enumerate() {
-            let named = |message: String| format!("[[data.sets]] {} ({}): {message}", number + 1, set.name);
+            let named =
+                |message: String| format!("[[data.sets]] {} ({}): {message}", number + 1, set.name);
             self.check_set(set).map_err(named)?;
             share("drop_words", set.drop_words).map_err(named)?;
-            if self.data.sets[..number].iter().any(|other| other.name == set.name) {
+            if self.data.sets[..number]
+                .iter()
+                .any(|other| other.name == set.name)
+            {
                 return Err(named("an earlier set has this name; choose another".into()));
             }
         }
         if let Some(folds) = &self.folds {
-            becr_eval::parse_measures(&folds.measures).map_err(|e| format!("[folds] measures: {e}"))?;
+            becr_eval::parse_measures(&folds.measures)
+                .map_err(|e| format!("[folds] measures: {e}"))?;
         }
         Ok(())
     }
@@ -67,7 +77,8 @@ impl Config {
             (None, Some(_), Some(_), None) if set.corpus.is_empty() => {
                 "corpus: name the files of the documents, or an index in [index] path"
             }
-            (Some(_), None, None, _) | (None, Some(_), Some(_), _) => match (&self.folds, set.role) {
+            (Some(_), None, None, _) | (None, Some(_), Some(_), _) => match (&self.folds, set.role)
+            {
                 (Some(_), Role::Validation) => {
                     "role: with [folds] validation queries come from the folds; use \"split\" or \"train\""
                 }
@@ -83,9 +94,15 @@ impl Config {
         absolute(&mut self.output.model);
         self.output.work.iter_mut().for_each(absolute);
         self.model.base.iter_mut().for_each(absolute);
+        self.model.head.iter_mut().for_each(absolute);
         self.index.path.iter_mut().for_each(absolute);
         for set in &mut self.data.sets {
-            let single = [&mut set.pairs, &mut set.queries, &mut set.qrels, &mut set.run];
+            let single = [
+                &mut set.pairs,
+                &mut set.queries,
+                &mut set.qrels,
+                &mut set.run,
+            ];
             single.into_iter().flatten().for_each(absolute);
             set.corpus.iter_mut().for_each(absolute);
         }

@@ -17,27 +17,35 @@ pub(crate) struct List {
 }
 
 impl List {
-    fn new(snapshot: &Snapshot<'_>, found: Vec<(String, f64)>) -> Result<Self, DataError> {
-        let (least, greatest) = found
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, greatest), (_, score)| {
-                (least.min(*score), greatest.max(*score))
-            });
-        let range = greatest - least;
+    fn new(snapshot: &Snapshot<'_>, found: Vec<(String, f32)>) -> Result<Self, DataError> {
         let mut list = Self {
             ranked: Vec::with_capacity(found.len()),
             scores: HashMap::with_capacity(found.len()),
             unknown: 0,
         };
         for (id, score) in found {
-            let Some(number) = snapshot.number(&id)? else {
-                list.unknown += 1;
-                continue;
-            };
-            let scaled = if range > 0.0 { (score - least) / range } else { 0.0 };
-            if list.scores.insert(number, scaled as f32).is_none() {
-                list.ranked.push((id, number));
+            match snapshot.number(&id)? {
+                None => list.unknown += 1,
+                Some(number) => {
+                    if list.scores.insert(number, score).is_none() {
+                        list.ranked.push((id, number));
+                    }
+                }
             }
+        }
+        let least = list.scores.values().copied().fold(f32::INFINITY, f32::min);
+        let most = list
+            .scores
+            .values()
+            .copied()
+            .fold(f32::NEG_INFINITY, f32::max);
+        let range = most - least;
+        for score in list.scores.values_mut() {
+            *score = if range > 0.0 {
+                (*score - least) / range
+            } else {
+                0.0
+            };
         }
         Ok(list)
     }
@@ -61,13 +69,21 @@ impl List {
 
 impl Miner<'_> {
     /// The candidates of a query: those of its run, or the first stage's.
-    pub(crate) fn list(&self, snapshot: &Snapshot<'_>, question: &Question) -> Result<List, DataError> {
+    pub(crate) fn list(
+        &self,
+        snapshot: &Snapshot<'_>,
+        question: &Question,
+    ) -> Result<List, DataError> {
         let count = self.config.data.candidates;
         let found = match &question.candidates {
-            Some(run) => becr_eval::ranking(run).into_iter().take(count).cloned().collect(),
+            Some(run) => {
+                let best = becr_eval::ranking(run).into_iter().take(count);
+                best.map(|(id, score)| (id.clone(), *score as f32))
+                    .collect()
+            }
             None => {
                 let hits = self.index.first_stage.search(&question.text, count)?;
-                hits.into_iter().map(|hit| (hit.id, f64::from(hit.score))).collect()
+                hits.into_iter().map(|hit| (hit.id, hit.score)).collect()
             }
         };
         List::new(snapshot, found)
@@ -82,12 +98,17 @@ impl Miner<'_> {
     ) -> Result<(Validation, Vec<UseReport>), DataError> {
         let search = |chunk: &[&Question]| -> Result<Vec<(ValidationQuery, UseReport)>, DataError> {
             let snapshot = self.index.store.snapshot()?;
-            let searched = chunk.iter().map(|question| self.validation_query(&snapshot, question));
+            let searched = chunk
+                .iter()
+                .map(|question| self.validation_query(&snapshot, question));
             let searched = searched.collect();
             done(chunk.len());
             searched
         };
-        let searched: Vec<Vec<_>> = questions.par_chunks(CHUNK).map(search).collect::<Result<_, _>>()?;
+        let searched: Vec<Vec<_>> = questions
+            .par_chunks(CHUNK)
+            .map(search)
+            .collect::<Result<_, _>>()?;
         let mut validation = Validation::default();
         let mut reports = Vec::with_capacity(questions.len());
         for ((query, report), question) in searched.into_iter().flatten().zip(questions) {

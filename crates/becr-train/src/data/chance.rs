@@ -61,7 +61,10 @@ mod tests {
         let mut chance = Chance::new(7, "test", "even");
         let mut counts = [0; 5];
         (0..10_000).for_each(|_| counts[chance.below(5)] += 1);
-        assert!(counts.iter().all(|count| (1800..2200).contains(count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| (1800..2200).contains(count)),
+            "{counts:?}"
+        );
         let happened = (0..10_000).filter(|_| chance.happens(0.3)).count();
         assert!((2800..3200).contains(&happened), "{happened}");
         assert!((0..99).all(|_| chance.happens(1.0) && !chance.happens(0.0)));

@@ -82,7 +82,11 @@ pub(crate) struct Making<'a> {
 impl Making<'_> {
     /// Opens the index, which is built if it is not there; an interrupted build goes on. Every word and pair of
     /// `queries` gets footprints.
-    pub(crate) fn run(&self, queries: Vec<String>, observer: &dyn Observer) -> Result<TrainingIndex, DataError> {
+    pub(crate) fn run(
+        &self,
+        queries: Vec<String>,
+        observer: &dyn Observer,
+    ) -> Result<TrainingIndex, DataError> {
         let directory = self.work.join("index");
         let note = IndexNote {
             encoder_id: self.model.encoder_id(),

@@ -6,8 +6,8 @@ use super::duplicates::WordSet;
 use super::report::UseReport;
 use super::sets::siblings_key;
 use super::{DataError, NegativeKind, Question, TrainingIndex};
-use crate::config::Config;
 use crate::Example;
+use crate::config::Config;
 use becr_store::Snapshot;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -47,7 +47,10 @@ impl<'a> Miner<'a> {
             let (number, id) = row?;
             numbers.push(number);
             if wanted && id.contains('#') {
-                siblings.entry(siblings_key(id).to_owned()).or_default().push(number);
+                siblings
+                    .entry(siblings_key(id).to_owned())
+                    .or_default()
+                    .push(number);
             }
         }
         drop(snapshot);
@@ -60,7 +63,11 @@ impl<'a> Miner<'a> {
     }
 
     /// An example of each of these queries, or why there is none. `done` hears of every few queries.
-    pub fn examples(&self, questions: &[&Question], done: &(dyn Fn(usize) + Sync)) -> Result<Vec<Mined>, DataError> {
+    pub fn examples(
+        &self,
+        questions: &[&Question],
+        done: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<Mined>, DataError> {
         // Chance brings queries together, as it does in training.
         let mut shuffled: Vec<&Question> = questions.to_vec();
         Chance::new(self.config.data.seed, "batches", "").shuffle(&mut shuffled);
@@ -78,11 +85,19 @@ impl<'a> Miner<'a> {
             done(chunk.len());
             mined
         };
-        let mined: Vec<Vec<Mined>> = questions.par_chunks(CHUNK).map(mine).collect::<Result<_, _>>()?;
+        let mined: Vec<Vec<Mined>> = questions
+            .par_chunks(CHUNK)
+            .map(mine)
+            .collect::<Result<_, _>>()?;
         Ok(mined.into_iter().flatten().collect())
     }
 
-    fn example(&self, snapshot: &Snapshot<'_>, question: &Question, near: &[&Question]) -> Result<Mined, DataError> {
+    fn example(
+        &self,
+        snapshot: &Snapshot<'_>,
+        question: &Question,
+        near: &[&Question],
+    ) -> Result<Mined, DataError> {
         let mut mined = Mined::default();
         let report = &mut mined.report;
         let list = self.list(snapshot, question)?;
@@ -110,7 +125,8 @@ impl<'a> Miner<'a> {
         for (kind, count) in self.config.negatives(question.set).by_kind() {
             if count > 0 {
                 let mut chance = Chance::new(self.config.data.seed, kind.name(), &question.id);
-                let mut from = self.source(kind, count, snapshot, question, &list, near, &mut chance)?;
+                let mut from =
+                    self.source(kind, count, snapshot, question, &list, near, &mut chance)?;
                 chance.shuffle(&mut from);
                 picking.pick(kind, count, &from)?;
             }
@@ -122,7 +138,12 @@ impl<'a> Miner<'a> {
             return Ok(mined);
         }
         report.positives = positives.len() as u64;
-        let candidates = |numbers: Vec<u64>| numbers.into_iter().map(|number| list.candidate(number)).collect();
+        let candidates = |numbers: Vec<u64>| {
+            numbers
+                .into_iter()
+                .map(|number| list.candidate(number))
+                .collect()
+        };
         mined.example = Some(Example {
             id: question.id.clone(),
             query: question.text.clone(),
@@ -146,17 +167,24 @@ impl<'a> Miner<'a> {
     ) -> Result<Vec<u64>, DataError> {
         Ok(match kind {
             NegativeKind::Bm25 => list.numbers().collect(),
-            NegativeKind::Judged => numbers(snapshot, question.judged.iter().filter(|(_, grade)| *grade <= 0))?,
+            NegativeKind::Judged => numbers(
+                snapshot,
+                question.judged.iter().filter(|(_, grade)| *grade <= 0),
+            )?,
             NegativeKind::Siblings => {
                 let relevant = question.judged.iter().filter(|(_, grade)| *grade > 0);
                 let families: HashSet<&str> = relevant.map(|(id, _)| siblings_key(id)).collect();
-                let found = families.into_iter().filter_map(|family| self.siblings.get(family));
+                let found = families
+                    .into_iter()
+                    .filter_map(|family| self.siblings.get(family));
                 found.flatten().copied().collect()
             }
             NegativeKind::Random => {
                 // A few more than wanted: some may be relevant, or drawn twice.
                 let draws = 2 * count + 8;
-                (0..draws).map(|_| self.numbers[chance.below(self.numbers.len())]).collect()
+                (0..draws)
+                    .map(|_| self.numbers[chance.below(self.numbers.len())])
+                    .collect()
             }
             NegativeKind::InBatch => {
                 let others = near.iter().filter(|other| other.id != question.id);
@@ -193,7 +221,11 @@ struct Picking<'s> {
 }
 
 impl<'s> Picking<'s> {
-    fn new(snapshot: &'s Snapshot<'s>, relevant: &[u64], threshold: f64) -> Result<Self, DataError> {
+    fn new(
+        snapshot: &'s Snapshot<'s>,
+        relevant: &[u64],
+        threshold: f64,
+    ) -> Result<Self, DataError> {
         let words = relevant.iter().map(|&number| words(snapshot, number));
         Ok(Self {
             snapshot,
@@ -217,7 +249,11 @@ impl<'s> Picking<'s> {
                 continue;
             }
             let words = words(self.snapshot, number)?;
-            if self.relevant.iter().any(|relevant| relevant.similarity(&words) >= self.threshold) {
+            if self
+                .relevant
+                .iter()
+                .any(|relevant| relevant.similarity(&words) >= self.threshold)
+            {
                 self.near_duplicates += 1;
                 continue;
             }

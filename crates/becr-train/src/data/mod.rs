@@ -16,13 +16,17 @@ mod chance;
 mod duplicates;
 mod error;
 mod index;
+mod judged;
 mod mining;
+mod pairs;
 mod pool;
 mod prepare;
 mod report;
 mod sets;
 mod shorten;
 mod split;
+#[cfg(test)]
+mod tests;
 
 pub use error::DataError;
 pub use index::{IndexNote, TrainingIndex};

@@ -57,7 +57,10 @@ impl PoolWriter {
     }
 
     pub(crate) fn finish(self) -> Result<Pool, DataError> {
-        let finished = self.out.into_inner().map_err(io::IntoInnerError::into_error);
+        let finished = self
+            .out
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error);
         let finished = finished.and_then(zstd::Encoder::finish);
         let renamed = finished.and_then(|_| std::fs::rename(&self.partial, &self.path));
         renamed.map_err(DataError::io(&self.partial, "cannot write"))?;
@@ -94,14 +97,16 @@ mod tests {
     fn what_goes_in_comes_out_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pool.jsonl.zst");
-        let documents = [("a b", "Owl \"x\"\n", vec![("rank".to_owned(), 0.25)]), ("2", "", vec![])].map(
-            |(id, text, features)| Document {
-                id: id.into(),
-                title: "T".into(),
-                text: text.into(),
-                features,
-            },
-        );
+        let documents = [
+            ("a b", "Owl \"x\"\n", vec![("rank".to_owned(), 0.25)]),
+            ("2", "", vec![]),
+        ]
+        .map(|(id, text, features)| Document {
+            id: id.into(),
+            title: "T".into(),
+            text: text.into(),
+            features,
+        });
         let write = |documents: &[&Document]| {
             let mut writer = PoolWriter::create(&path).unwrap();
             let added: Vec<bool> = documents.iter().map(|d| writer.add(d).unwrap()).collect();

@@ -1,13 +1,16 @@
 //! From a configuration to everything that a training needs.
 
 use super::report::UseReport;
-use super::{DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base, cross_validation, held_out};
+use super::{
+    DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base, cross_validation,
+    held_out,
+};
 use crate::config::Config;
 use crate::{Example, Validation};
 use becr_encoder::Encoder;
 use becr_eval::Folds;
 use becr_index::full::Observer;
-use becr_model::Model;
+use becr_model::{Head, Model};
 use std::fs::File;
 use std::path::Path;
 
@@ -37,6 +40,8 @@ pub trait Watch {
 pub struct Prepared {
     /// The model.
     pub model: Model,
+    /// The head to go on from.
+    pub head: Option<Head>,
     /// The index.
     pub index: TrainingIndex,
     /// One training, or one for each fold.
@@ -68,6 +73,16 @@ impl Preparation<'_> {
         std::fs::create_dir_all(&work).map_err(DataError::io(&work, "cannot create"))?;
         let lock = lock(&work)?;
         let model = base::base(self.config, &work)?;
+        if !self.restart {
+            base::check_output(&self.config.output.model, &model)?;
+        }
+        let head = self
+            .config
+            .model
+            .head
+            .as_deref()
+            .map(Head::read)
+            .transpose()?;
         self.watch.begin("reading the sets", 0);
         let Sets {
             questions,
@@ -95,6 +110,7 @@ impl Preparation<'_> {
         report.write(&work)?;
         Ok(Prepared {
             model,
+            head,
             index,
             plans,
             folds,
@@ -114,7 +130,10 @@ impl Preparation<'_> {
             let model = Model::read(&model.directory)?;
             (self.encoder)(model).map_err(DataError::Encoder)
         };
-        let queries = questions.iter().map(|question| question.text.clone()).collect();
+        let queries = questions
+            .iter()
+            .map(|question| question.text.clone())
+            .collect();
         let making = super::index::Making {
             work,
             model,
@@ -132,7 +151,9 @@ impl Preparation<'_> {
         questions: &[Question],
         roles: &Roles,
     ) -> Result<(Plan, Vec<UseReport>), DataError> {
-        let chosen = |places: &[usize]| -> Vec<&Question> { places.iter().map(|&place| &questions[place]).collect() };
+        let chosen = |places: &[usize]| -> Vec<&Question> {
+            places.iter().map(|&place| &questions[place]).collect()
+        };
         let mut used = vec![UseReport::default(); self.config.data.sets.len()];
         let done = |steps| self.watch.advance(steps);
         let train = chosen(&roles.train);
@@ -182,10 +203,16 @@ fn check(plan: &Plan, report: &Report) -> Result<(), DataError> {
         })
     };
     if plan.examples.is_empty() {
-        return refuse("to train on", "check the ids of the judgements, the caps and the negatives");
+        return refuse(
+            "to train on",
+            "check the ids of the judgements, the caps and the negatives",
+        );
     }
     if plan.validation.queries.is_empty() {
-        return refuse("to validate with", "raise [validation] share, or give a set role = \"validation\"");
+        return refuse(
+            "to validate with",
+            "raise [validation] share, or give a set role = \"validation\"",
+        );
     }
     Ok(())
 }

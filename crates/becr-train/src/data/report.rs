@@ -130,10 +130,24 @@ impl UseReport {
 /// A table of the sets, a table for each training, and what was wrong.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = ["set", "read", "queries", "documents", "shortened", "too long", "left out"];
+        let header = [
+            "set",
+            "read",
+            "queries",
+            "documents",
+            "shortened",
+            "too long",
+            "left out",
+        ];
         let mut table = table(&header, 5);
         for set in &self.sets {
-            let numbers = [set.read, set.queries, set.documents, set.shortened, set.too_long];
+            let numbers = [
+                set.read,
+                set.queries,
+                set.documents,
+                set.shortened,
+                set.too_long,
+            ];
             table.row(row(&set.name, &numbers, vec![listed(&set.dropped)]));
         }
         write!(f, "{table}")?;
@@ -174,7 +188,10 @@ impl Report {
                 used.near_duplicates,
                 used.unknown_documents,
             ];
-            let kinds = used.negatives.iter().map(|(kind, count)| (kind.name(), *count));
+            let kinds = used
+                .negatives
+                .iter()
+                .map(|(kind, count)| (kind.name(), *count));
             let texts = vec![listed(&kinds.collect()), listed(&used.dropped)];
             table.row(row(&set.name, &numbers, texts));
         }
@@ -197,7 +214,9 @@ fn row(name: &str, numbers: &[u64], texts: Vec<String>) -> Vec<String> {
 /// `3 empty, 2 no query`, or a dash.
 fn listed(counts: &BTreeMap<&'static str, u64>) -> String {
     let counts = counts.iter().filter(|(_, count)| **count > 0);
-    let parts: Vec<String> = counts.map(|(what, count)| format!("{count} {what}")).collect();
+    let parts: Vec<String> = counts
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
     match parts.is_empty() {
         true => "–".into(),
         false => parts.join(", "),

@@ -3,11 +3,10 @@
 use super::chance::{Chance, draw};
 use super::pool::PoolWriter;
 use super::report::{Report, SetReport};
-use super::shorten::{Shortened, key, shorten};
+use super::shorten::{Shortened, shorten};
 use super::{DataError, Pool};
 use crate::config::{Config, SetConfig};
-use becr_corpus::{Corpus, CorpusOptions, Document, OnError, Pair, Pairs, QueryOptions, read_queries};
-use becr_eval::{read_qrels, read_run};
+use becr_corpus::OnError;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -70,155 +69,31 @@ impl Sets {
     }
 }
 
-struct Reading<'a> {
-    config: &'a Config,
-    pool: Option<PoolWriter>,
-    questions: Vec<Question>,
+pub(super) struct Reading<'a> {
+    pub(super) config: &'a Config,
+    pub(super) pool: Option<PoolWriter>,
+    pub(super) questions: Vec<Question>,
     /// Queries of pairs by their words: equal ones are one query with several relevant documents.
-    by_key: HashMap<String, usize>,
+    pub(super) by_key: HashMap<String, usize>,
     report: Report,
 }
 
 impl Reading<'_> {
     /// An id that no other set has.
-    fn id(&self, set: &SetConfig, id: &str) -> String {
+    pub(super) fn id(&self, set: &SetConfig, id: &str) -> String {
         match self.config.data.sets.len() > 1 && self.config.index.path.is_none() {
             true => format!("{}/{id}", set.name),
             false => id.to_owned(),
         }
     }
 
-    fn pairs(&mut self, number: usize, set: &SetConfig, path: &Path) -> Result<SetReport, DataError> {
-        let mut report = SetReport::default();
-        let mut pairs = Pairs::open(path, on_error(set))?;
-        let all: Vec<Pair> = pairs.by_ref().collect::<Result<_, _>>()?;
-        self.faults(&mut report, pairs.skipped());
-        report.read = all.len() as u64 + pairs.skipped().total_faults();
-        let chosen = sample(&all, set.cap, |pair| siblings_key(&pair.id), self.config.data.seed);
-        count(&mut report, "over the cap", all.len() - chosen.len());
-        for pair in chosen {
-            let document = self.document(set, pair);
-            if let Some(pool) = &mut self.pool {
-                report.documents += u64::from(pool.add(&document)?);
-            }
-            let key = key(&pair.query);
-            if key.is_empty() {
-                count(&mut report, "no word in the query", 1);
-                continue;
-            }
-            match self.by_key.get(&key) {
-                Some(&place) => {
-                    let judged = &mut self.questions[place].judged;
-                    if !judged.iter().any(|(id, _)| *id == document.id) {
-                        judged.push((document.id, 1));
-                    }
-                    count(&mut report, "the same query again", 1);
-                }
-                None => {
-                    self.by_key.insert(key.clone(), self.questions.len());
-                    let question = Question {
-                        id: self.id(set, &pair.id),
-                        text: self.shortened(set, &pair.query, &key, &mut report),
-                        key,
-                        set: number,
-                        judged: vec![(document.id, 1)],
-                        candidates: None,
-                    };
-                    self.questions.push(question);
-                }
-            }
-        }
-        Ok(report)
-    }
-
-    fn document(&self, set: &SetConfig, pair: &Pair) -> Document {
-        let text = match self.config.data.max_document_words {
-            Some(longest) => first_words(&pair.text, longest),
-            None => &pair.text,
-        };
-        Document {
-            id: self.id(set, &pair.id),
-            title: pair.title.clone(),
-            text: text.to_owned(),
-            features: Vec::new(),
-        }
-    }
-
-    fn judged(&mut self, number: usize, set: &SetConfig) -> Result<SetReport, DataError> {
-        let mut report = SetReport::default();
-        self.corpus(set, &mut report)?;
-        let (Some(queries), Some(qrels)) = (&set.queries, &set.qrels) else {
-            return Ok(report);
-        };
-        let options = QueryOptions {
-            on_error: on_error(set),
-            ..QueryOptions::default()
-        };
-        let queries = read_queries(queries, &options)?;
-        self.faults(&mut report, &queries.skipped);
-        let (mut judged, skips) = read_qrels(qrels, eval_on_error(set))?;
-        count(&mut report, "faulty judgement", skips.count as usize);
-        let mut run = match &set.run {
-            Some(path) => Some(read_run(path, eval_on_error(set))?.0),
-            None => None,
-        };
-        report.read = queries.queries.len() as u64 + queries.skipped.total_faults();
-        let chosen = sample(&queries.queries, set.cap, |query| &query.id, self.config.data.seed);
-        count(&mut report, "over the cap", queries.queries.len() - chosen.len());
-        for query in chosen {
-            let Some(grades) = judged.queries.shift_remove(&query.id) else {
-                count(&mut report, "not judged", 1);
-                continue;
-            };
-            if !grades.values().any(|&grade| grade > 0) {
-                count(&mut report, "no relevant document", 1);
-                continue;
-            }
-            let key = key(&query.text);
-            if key.is_empty() {
-                count(&mut report, "no word in the query", 1);
-                continue;
-            }
-            let mut grades: Vec<(String, i32)> = grades.into_iter().map(|(id, grade)| (self.id(set, &id), grade)).collect();
-            grades.sort_unstable();
-            let candidates = run.as_mut().map(|run| run.queries.shift_remove(&query.id).unwrap_or_default());
-            let question = Question {
-                id: self.id(set, &query.id),
-                text: self.shortened(set, &query.text, &key, &mut report),
-                key,
-                set: number,
-                judged: grades,
-                candidates: candidates.map(|list| list.into_iter().map(|(id, score)| (self.id(set, &id), score)).collect()),
-            };
-            self.questions.push(question);
-        }
-        let known: std::collections::HashSet<&str> = queries.queries.iter().map(|query| query.id.as_str()).collect();
-        let nameless = judged.queries.keys().filter(|id| !known.contains(id.as_str()));
-        count(&mut report, "judged but without text", nameless.count());
-        Ok(report)
-    }
-
-    fn corpus(&mut self, set: &SetConfig, report: &mut SetReport) -> Result<(), DataError> {
-        if self.pool.is_none() {
-            return Ok(());
-        }
-        let options = CorpusOptions {
-            on_error: on_error(set),
-            ..CorpusOptions::default()
-        };
-        let mut corpus = Corpus::open(&set.corpus, &options)?;
-        for document in corpus.by_ref() {
-            let mut document = document?;
-            document.id = self.id(set, &document.id);
-            if let Some(pool) = &mut self.pool {
-                report.documents += u64::from(pool.add(&document)?);
-            }
-        }
-        self.faults(report, &corpus.skipped());
-        Ok(())
-    }
-
-    fn shortened(&self, set: &SetConfig, query: &str, key: &str, report: &mut SetReport) -> String {
+    pub(super) fn shortened(
+        &self,
+        set: &SetConfig,
+        query: &str,
+        key: &str,
+        report: &mut SetReport,
+    ) -> String {
         let data = &self.config.data;
         let mut chance = Chance::new(data.seed, "words", key);
         let (text, how) = shorten(query, set.drop_words, data.max_query_words, &mut chance);
@@ -230,7 +105,7 @@ impl Reading<'_> {
         text
     }
 
-    fn faults(&mut self, report: &mut SetReport, skipped: &becr_corpus::SkipReport) {
+    pub(super) fn faults(&mut self, report: &mut SetReport, skipped: &becr_corpus::SkipReport) {
         for (reason, faults) in &skipped.faults {
             count(report, reason, *faults as usize);
         }
@@ -240,20 +115,21 @@ impl Reading<'_> {
     }
 }
 
-fn count(report: &mut SetReport, reason: &'static str, things: usize) {
+/// Counts what is left out.
+pub(super) fn count(report: &mut SetReport, reason: &'static str, things: usize) {
     if things > 0 {
         *report.dropped.entry(reason).or_default() += things as u64;
     }
 }
 
-fn on_error(set: &SetConfig) -> OnError {
+pub(super) fn on_error(set: &SetConfig) -> OnError {
     match set.skip_faults {
         true => OnError::Skip,
         false => OnError::Stop,
     }
 }
 
-fn eval_on_error(set: &SetConfig) -> becr_eval::OnError {
+pub(super) fn eval_on_error(set: &SetConfig) -> becr_eval::OnError {
     match set.skip_faults {
         true => becr_eval::OnError::Skip,
         false => becr_eval::OnError::Stop,
@@ -266,7 +142,12 @@ pub(crate) fn siblings_key(id: &str) -> &str {
 }
 
 /// At most `cap` things, in their order; things of one key are taken together, as long as there is room.
-fn sample<'a, T>(all: &'a [T], cap: Option<usize>, key: impl Fn(&T) -> &str, seed: u64) -> Vec<&'a T> {
+pub(super) fn sample<'a, T>(
+    all: &'a [T],
+    cap: Option<usize>,
+    key: impl Fn(&T) -> &str,
+    seed: u64,
+) -> Vec<&'a T> {
     let cap = cap.unwrap_or(usize::MAX);
     let mut order: Vec<usize> = (0..all.len()).collect();
     if all.len() > cap {
@@ -275,21 +156,4 @@ fn sample<'a, T>(all: &'a [T], cap: Option<usize>, key: impl Fn(&T) -> &str, see
         order.sort_unstable();
     }
     order.into_iter().map(|place| &all[place]).collect()
-}
-
-/// The text up to its `count`th word, words being what blanks separate.
-fn first_words(text: &str, count: usize) -> &str {
-    let mut words = 0;
-    let mut inside = false;
-    for (at, character) in text.char_indices() {
-        let blank = character.is_whitespace();
-        if !blank && !inside {
-            words += 1;
-            if words > count {
-                return text[..at].trim_end();
-            }
-        }
-        inside = !blank;
-    }
-    text
 }

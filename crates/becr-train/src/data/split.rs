@@ -22,12 +22,19 @@ pub struct Roles {
 pub fn held_out(questions: &[Question], config: &Config) -> Roles {
     let role = |question: &Question| config.data.sets[question.set].role;
     let hash = |question: &Question| draw(config.data.seed, "split", &question.key);
-    let mut split: Vec<&Question> = questions.iter().filter(|q| role(q) == Role::Split).collect();
+    let mut split: Vec<&Question> = questions
+        .iter()
+        .filter(|q| role(q) == Role::Split)
+        .collect();
     split.sort_by_key(|question| hash(question));
     let share = (config.validation.share * split.len() as f64).round() as usize;
     split.truncate(share.min(config.validation.queries));
     let validating = questions.iter().filter(|q| role(q) == Role::Validation);
-    let held: HashSet<&str> = split.into_iter().chain(validating).map(|q| q.key.as_str()).collect();
+    let held: HashSet<&str> = split
+        .into_iter()
+        .chain(validating)
+        .map(|q| q.key.as_str())
+        .collect();
     let mut roles = Roles::default();
     for (place, question) in questions.iter().enumerate() {
         match (role(question), held.contains(question.key.as_str())) {
@@ -41,13 +48,18 @@ pub fn held_out(questions: &[Question], config: &Config) -> Roles {
 }
 
 /// The folds over the queries to be split; those of sets that only train are trained on in every fold.
-pub fn cross_validation(questions: &[Question], config: &Config) -> Result<Option<(Folds, Vec<Roles>)>, DataError> {
+pub fn cross_validation(
+    questions: &[Question],
+    config: &Config,
+) -> Result<Option<(Folds, Vec<Roles>)>, DataError> {
     let Some(wanted) = &config.folds else {
         return Ok(None);
     };
     let role = |question: &&Question| config.data.sets[question.set].role;
     let ids = |wanted: Role| {
-        let chosen = questions.iter().filter(move |question| role(question) == wanted);
+        let chosen = questions
+            .iter()
+            .filter(move |question| role(question) == wanted);
         chosen.map(|question| question.id.clone())
     };
     let always: Vec<String> = ids(Role::Train).collect();
@@ -55,10 +67,15 @@ pub fn cross_validation(questions: &[Question], config: &Config) -> Result<Optio
         Some(path) => Folds::read(&[path], always)?,
         None => Folds::split(ids(Role::Split), wanted.count, wanted.seed, always)?,
     };
-    let places: HashMap<&str, usize> =
-        questions.iter().enumerate().map(|(place, question)| (question.id.as_str(), place)).collect();
+    let places: HashMap<&str, usize> = questions
+        .iter()
+        .enumerate()
+        .map(|(place, question)| (question.id.as_str(), place))
+        .collect();
     let find = |ids: &[String]| -> Vec<usize> {
-        ids.iter().filter_map(|id| places.get(id.as_str()).copied()).collect()
+        ids.iter()
+            .filter_map(|id| places.get(id.as_str()).copied())
+            .collect()
     };
     let roles = folds.folds().iter().map(|fold| Roles {
         train: find(&fold.train),
@@ -97,29 +114,51 @@ mod tests {
         let questions = questions(600);
         let roles = held_out(&questions, &config(""));
         let keys = |places: &[usize]| -> HashSet<String> {
-            places.iter().map(|&place| questions[place].key.clone()).collect()
+            places
+                .iter()
+                .map(|&place| questions[place].key.clone())
+                .collect()
         };
         assert!(keys(&roles.train).is_disjoint(&keys(&roles.validation)));
-        assert!((80..=160).contains(&roles.validation.len()), "{}", roles.validation.len());
-        assert!(roles.validation.iter().all(|&place| questions[place].set == 0));
+        assert!(
+            (80..=160).contains(&roles.validation.len()),
+            "{}",
+            roles.validation.len()
+        );
+        assert!(
+            roles
+                .validation
+                .iter()
+                .all(|&place| questions[place].set == 0)
+        );
         let other = held_out(&questions, &config("data.seed = 2"));
         assert_ne!(other, roles);
         assert_eq!(held_out(&questions, &config("")), roles);
         let few = held_out(&questions, &config("validation.queries = 5"));
-        assert!((5..=10).contains(&few.validation.len()), "{:?}", few.validation);
+        assert!(
+            (5..=10).contains(&few.validation.len()),
+            "{:?}",
+            few.validation
+        );
     }
 
     #[test]
     fn every_query_is_tested_once_and_some_always_train() {
         let questions = questions(60);
         assert!(cross_validation(&questions, &config("")).unwrap().is_none());
-        let (folds, roles) = cross_validation(&questions, &config("folds.count = 5")).unwrap().unwrap();
+        let (folds, roles) = cross_validation(&questions, &config("folds.count = 5"))
+            .unwrap()
+            .unwrap();
         assert_eq!((folds.folds().len(), roles.len()), (5, 5));
         let mut tested: Vec<usize> = roles.iter().flat_map(|fold| fold.test.clone()).collect();
         tested.sort_unstable();
         let split: Vec<usize> = (0..60).filter(|&place| questions[place].set == 0).collect();
         assert_eq!(tested, split);
-        let always = |fold: &Roles| (0..60).filter(|p| questions[*p].set == 1).all(|p| fold.train.contains(&p));
+        let always = |fold: &Roles| {
+            (0..60)
+                .filter(|p| questions[*p].set == 1)
+                .all(|p| fold.train.contains(&p))
+        };
         assert!(roles.iter().all(always));
     }
 }

@@ -207,7 +207,6 @@ fn an_encoder_learns_with_its_head() {
             store: &sample.store,
             head: None,
             directory: folder.path(),
-            device: Device::Cpu,
         };
         let mut watcher = Watcher::default();
         let trained = trainer
@@ -240,16 +239,14 @@ fn a_gpu_that_is_not_there_is_no_riddle() {
         store: &sample.store,
         head: None,
         directory: folder.path(),
-        device: Device::Cuda(7),
     };
     let validation = sample.validation(&[]);
+    let options = TrainOptions {
+        device: Device::Cuda(7),
+        ..TrainOptions::default()
+    };
     let error = trainer
-        .run(
-            &sample.examples(2),
-            &validation,
-            &TrainOptions::default(),
-            &mut (),
-        )
+        .run(&sample.examples(2), &validation, &options, &mut ())
         .unwrap_err();
     assert!(
         error.to_string().contains("--features train,cuda"),
