@@ -94,6 +94,7 @@ impl Config {
         absolute(&mut self.output.model);
         self.output.work.iter_mut().for_each(absolute);
         self.model.base.iter_mut().for_each(absolute);
+        self.model.head.iter_mut().for_each(absolute);
         self.index.path.iter_mut().for_each(absolute);
         for set in &mut self.data.sets {
             let single = [
