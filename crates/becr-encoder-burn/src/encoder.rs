@@ -3,7 +3,7 @@
 use crate::Cpu;
 use crate::footprints::{Projection, pooled};
 use crate::forward::{Input, MASKED};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, Purpose};
 use crate::results::{Launched, Results, values};
 use crate::shapes::{Chunk, Shapes};
 use crate::spans::{Layout, Pooling};
@@ -13,7 +13,7 @@ use becr_encoder::{
 };
 use becr_model::{Config, Weights};
 use burn::tensor::backend::Backend as Device;
-use burn::tensor::{Int, Tensor, TensorData, Transaction};
+use burn::tensor::{DType, Int, Tensor, TensorData, Transaction};
 
 /// Tokens that go through the model together on a CPU. It bounds the memory that attention takes.
 const CPU_TOKENS: usize = 4096;
@@ -52,7 +52,13 @@ impl<B: Device> BurnEncoder<B> {
         let turn = Turn::new();
         let (parameters, projection) = turn.run("uploading the model", || {
             Ok((
-                Parameters::upload(config, weights, depth, &device),
+                Parameters::upload(
+                    config,
+                    weights,
+                    depth,
+                    Purpose::Inference,
+                    (&device, DType::F32),
+                ),
                 planes.map(|planes| Projection::upload(&planes, &device)),
             ))
         })?;

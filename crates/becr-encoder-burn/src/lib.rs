@@ -7,6 +7,9 @@
 //! - Projection on the hyperplanes, span means and the packing of signs happen on the device: bits come back.
 //! - All of a batch is queued before anything is read, so batches should be large on a GPU.
 //!
+//!
+//! [`Parameters`] are the weights themselves with their forward pass, for a trainer that learns them.
+//!
 //! ```
 //! use becr_encoder::{Batch, Wanted};
 //! use becr_model::{Config, Weights};
@@ -26,6 +29,7 @@ pub mod cuda;
 mod encoder;
 mod footprints;
 mod forward;
+mod learned;
 mod parameters;
 mod results;
 mod shapes;
@@ -33,6 +37,8 @@ mod spans;
 mod turn;
 
 pub use encoder::{BurnEncoder, on_cpu};
+pub use forward::{Input, MASKED};
+pub use parameters::{Parameters, Purpose};
 pub use shapes::Shapes;
 
 /// burn's CPU backend: slower than the native encoder, and there to check the computation without a GPU.

@@ -27,6 +27,10 @@ pub(crate) enum Deep {
     Histograms(Histograms),
     /// Token groups are fixed.
     Groups(Groups),
+    /// Nothing is fixed: the encoder runs.
+    Texts(Box<Texts>),
+    /// Query and document in one sequence each, for the vanilla ranker.
+    Joined(Sequences),
 }
 
 /// Log-sums of the kernels.
@@ -77,6 +81,38 @@ pub(crate) struct Groups {
     pub(crate) valid: Vec<f32>,
     /// `[query][group][candidate]`: similarity of the group and the document's mean vector.
     pub(crate) means: Vec<f32>,
+}
+
+/// Sequences for the encoder.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Texts {
+    /// How the groups make terms.
+    pub(crate) terms: Terms,
+    /// The sequences that hold the token groups: words and pairs, or whole queries.
+    pub(crate) groups: Sequences,
+    /// Pieces per token group; those that a group lacks have weight 0.
+    pub(crate) pieces: usize,
+    /// `[query][group][piece]`: where the piece lies in `groups`.
+    pub(crate) places: Vec<i32>,
+    /// `[query][group][piece]`: its weight in the mean.
+    pub(crate) piece_weights: Vec<f32>,
+    /// `[query][candidate]`: the documents.
+    pub(crate) documents: Sequences,
+    /// `[query][candidate][token]`: 1 for a WordPiece, 0 for `[CLS]`, `[SEP]` and padding.
+    pub(crate) valid: Vec<f32>,
+    /// Seed of the noise on similarities; `None` when there is none.
+    pub(crate) noise: Option<u64>,
+}
+
+/// Sequences of one length, padded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sequences {
+    /// Tokens of every sequence, padding included.
+    pub(crate) length: usize,
+    /// `[sequence][token]`.
+    pub(crate) ids: Vec<i32>,
+    /// `[sequence]`: tokens without padding.
+    pub(crate) tokens: Vec<usize>,
 }
 
 impl Batch {

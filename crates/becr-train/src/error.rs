@@ -35,6 +35,16 @@ pub enum TrainError {
         /// The document.
         number: u64,
     },
+    /// A document whose text the index did not keep.
+    #[error(
+        "query {id}: the index has no text of document number {number}; to train the encoder, build the index with texts"
+    )]
+    NoText {
+        /// The query.
+        id: String,
+        /// The document.
+        number: u64,
+    },
     /// The loss or a gradient is not a number any more.
     #[error("step {step}: the {what} is {value} for the batch of queries {queries}; {remedy}")]
     NotFinite {

@@ -15,6 +15,7 @@ const FIRST_STAGE: &str = "first_stage";
 /// What of the deep part is computed beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
+    Nothing,
     LogSums,
     Histograms,
     Groups,
@@ -36,13 +37,15 @@ pub(crate) struct Row {
     pub(crate) means: Vec<f32>,
 }
 
+/// A query and the documents picked for it.
+type Looked = (RankQuery, Vec<Row>);
+
 /// An index to learn from.
 pub(crate) struct Frozen<'a> {
     store: &'a Store,
     ranker: Ranker,
     examples: &'a [Example],
     detail: Detail,
-    negatives: usize,
     /// Of each lexical feature of the head, its place among the ranker's; `None` for the first stage's.
     lexical: Vec<Option<usize>>,
 }
@@ -54,7 +57,6 @@ impl<'a> Frozen<'a> {
         ranker: Ranker,
         examples: &'a [Example],
         options: &ModelOptions,
-        negatives: usize,
     ) -> Self {
         let place = |feature: &Feature| {
             let place = LEXICAL_FEATURES
@@ -72,7 +74,6 @@ impl<'a> Frozen<'a> {
                 (false, true) => Detail::Histograms,
                 (false, false) => Detail::LogSums,
             },
-            negatives,
         }
     }
 
@@ -82,11 +83,7 @@ impl<'a> Frozen<'a> {
     }
 
     /// Looks at documents of many queries, on all cores, in order.
-    fn look(
-        &self,
-        picked: &[Picked],
-        detail: Detail,
-    ) -> Result<Vec<(RankQuery, Vec<Row>)>, TrainError> {
+    fn look(&self, picked: &[Picked], detail: Detail) -> Result<Vec<Looked>, TrainError> {
         picked
             .par_iter()
             .map_init(RankWorkspace::new, |work, picked| {
@@ -100,7 +97,7 @@ impl<'a> Frozen<'a> {
         picked: &Picked,
         detail: Detail,
         work: &mut RankWorkspace,
-    ) -> Result<(RankQuery, Vec<Row>), TrainError> {
+    ) -> Result<Looked, TrainError> {
         let example = &self.examples[picked.example];
         let snapshot = self.store.snapshot()?;
         let query = self
@@ -118,6 +115,7 @@ impl<'a> Frozen<'a> {
                 let first_stage = picked.documents[examined.place()].first_stage;
                 let mut row = self.row(examined, first_stage);
                 match detail {
+                    Detail::Nothing => {}
                     Detail::LogSums => row.log_sums = self.log_sums(&query, examined.log_sums()?),
                     Detail::Histograms => examined.similarities(&mut row.similarities)?,
                     Detail::Groups => {
@@ -183,71 +181,83 @@ fn plain(candidate: &Candidate) -> becr_rank::Candidate<'static> {
     }
 }
 
-impl Source for Frozen<'_> {
-    fn batch(&self, picked: &[Picked], _: usize) -> Result<Batch, TrainError> {
-        let looked = self.look(picked, self.detail)?;
-        let candidates = self.negatives + 1;
+impl Frozen<'_> {
+    /// Kinds of token groups: uni-grams, and pairs by distance.
+    pub(crate) fn kinds(&self) -> usize {
+        self.head().deep.composition.pairs.len() + 1
+    }
+
+    /// A batch whose deep part is yet to come, and its queries.
+    pub(crate) fn without_deep(
+        &self,
+        picked: &[Picked],
+        candidates: usize,
+    ) -> Result<(Batch, Vec<RankQuery>), TrainError> {
+        let looked = self.look(picked, Detail::Nothing)?;
+        let batch = self.lay_out(picked, &looked, candidates);
+        let queries = looked.into_iter().map(|(query, _)| query);
+        Ok((batch, queries.collect()))
+    }
+
+    /// Features of all candidates, standardised.
+    fn lay_out(&self, picked: &[Picked], looked: &[Looked], candidates: usize) -> Batch {
         let head = self.head();
         let known: Vec<&Feature> = head.lexical.iter().chain(&head.others.features).collect();
         let mut present = Vec::new();
         let mut features = Vec::new();
-        for (_, rows) in &looked {
-            for at in 0..candidates {
-                let row = rows.get(at);
-                present.push(row.is_some());
-                let value = |(place, feature): (usize, &&Feature)| {
-                    let value = row.and_then(|row| row.features[place]);
-                    value.map_or(0.0, |value| feature.standardised(value))
-                };
-                features.extend(known.iter().enumerate().map(value));
-            }
+        for (_, row) in (Padded { looked, candidates }).rows() {
+            present.push(row.is_some());
+            let value = |(place, feature): (usize, &&Feature)| {
+                let value = row.and_then(|row| row.features[place]);
+                value.map_or(0.0, |value| feature.standardised(value))
+            };
+            features.extend(known.iter().enumerate().map(value));
         }
-        // A missing one contributes as much as the mean: nothing.
-        let mean = head
-            .deep
-            .document_vector
-            .as_ref()
-            .map_or(0.0, |vector| vector.mean);
-        let padded = Padded {
-            looked: &looked,
-            candidates,
-        };
-        let vectors = || {
-            padded
-                .rows()
-                .map(|(_, row)| row.and_then(|row| row.document_vector).unwrap_or(mean))
-                .collect()
-        };
-        let layers = head.layers();
-        let deep = match self.detail {
-            Detail::LogSums => Deep::Pooled(Pooled {
-                log_sums: padded.log_sums(layers * self.ranker.kernels().len()),
-                document_vector: vectors(),
-            }),
-            Detail::Histograms => Deep::Histograms(Histograms {
-                document_vector: vectors(),
-                ..padded.histograms(layers)
-            }),
-            Detail::Groups => {
-                Deep::Groups(padded.groups(layers, head.deep.composition.pairs.len() + 1))
-            }
-        };
         let ids = picked
             .iter()
             .map(|picked| self.examples[picked.example].id.clone());
-        Ok(Batch {
+        Batch {
             ids: ids.collect(),
             candidates,
             present,
             features,
-            deep,
-        })
+            deep: Deep::Pooled(Pooled::default()),
+        }
+    }
+}
+
+impl Source for Frozen<'_> {
+    fn batch(&self, picked: &[Picked], candidates: usize, _: usize) -> Result<Batch, TrainError> {
+        let looked = self.look(picked, self.detail)?;
+        let mut batch = self.lay_out(picked, &looked, candidates);
+        let padded = Padded {
+            looked: &looked,
+            candidates,
+        };
+        let layers = self.head().layers();
+        // A missing one contributes as much as the mean: nothing.
+        let vector = self.head().deep.document_vector.as_ref();
+        let mean = vector.map_or(0.0, |vector| vector.mean);
+        let vector = |row: Option<&Row>| row.and_then(|row| row.document_vector).unwrap_or(mean);
+        let document_vector = padded.rows().map(|(_, row)| vector(row)).collect();
+        batch.deep = match self.detail {
+            Detail::Histograms => Deep::Histograms(Histograms {
+                document_vector,
+                ..padded.histograms(layers)
+            }),
+            Detail::Groups => Deep::Groups(padded.groups(layers, self.kinds())),
+            Detail::Nothing | Detail::LogSums => Deep::Pooled(Pooled {
+                log_sums: padded.log_sums(layers * self.ranker.kernels().len()),
+                document_vector,
+            }),
+        };
+        Ok(batch)
     }
 }
 
 /// Rows of queries that all have the same number of candidates, present or not.
 struct Padded<'a> {
-    looked: &'a [(RankQuery, Vec<Row>)],
+    looked: &'a [Looked],
     candidates: usize,
 }
 
@@ -290,9 +300,8 @@ impl<'a> Padded<'a> {
     }
 
     fn groups(&self, layers: usize, kinds: usize) -> Groups {
-        let most = |count: fn(&(RankQuery, Vec<Row>)) -> usize| {
-            self.looked.iter().map(count).max().unwrap_or(0).max(1)
-        };
+        let most =
+            |count: fn(&Looked) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
         let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
         let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
         let (queries, candidates) = (self.looked.len(), self.candidates);

@@ -13,6 +13,9 @@ mod options;
 mod random;
 mod run;
 mod start;
+#[cfg(test)]
+mod tests;
+mod texts;
 mod trainer;
 mod validate;
 
@@ -21,4 +24,4 @@ pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
 pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
 pub use run::{Measured, Outcome, Summary, Tested, Training, forget};
-pub use trainer::{Trained, Trainer};
+pub use trainer::{Device, Trained, Trainer};

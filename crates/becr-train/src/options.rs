@@ -88,7 +88,7 @@ impl TrainOptions {
                 return Err(TrainError::option(name, problem));
             }
         }
-        Ok(())
+        self.model.check()
     }
 }
 
@@ -162,6 +162,33 @@ impl Default for ModelOptions {
             noise: 0.0,
             vanilla_steps: 0,
             max_document_tokens: 192,
+        }
+    }
+}
+
+impl ModelOptions {
+    /// Refuses what means nothing without an encoder that runs.
+    fn check(&self) -> Result<(), TrainError> {
+        let frozen = self.encoder == EncoderMode::Frozen;
+        for (name, asked) in [
+            ("cls", self.cls),
+            ("noise", self.noise > 0.0),
+            ("query", self.query == QueryMode::Whole),
+            ("similarity", self.similarity == Similarity::CosineOfSum),
+            ("vanilla_steps", self.vanilla_steps > 0),
+        ] {
+            if frozen && asked {
+                let problem =
+                    "has a meaning only where the encoder is trained (encoder = \"trained\")";
+                return Err(TrainError::option(name, problem));
+            }
+        }
+        match self.max_document_tokens {
+            0 => Err(TrainError::option(
+                "max_document_tokens",
+                "is 0, must be at least 1",
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! From prepared data to a trained model on disk; with folds, to a head for each and one cross-validated run.
 
-use crate::config::Config;
+use crate::config::{Config, StoredWeights};
 use crate::data::{Plan, Prepared};
-use crate::{Observer, TrainError, Trained, Trainer, Validation, validate};
+use crate::{Device, Observer, TrainError, Trained, Trainer, Validation, validate};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures, write_run};
-use becr_model::HEAD_FILE;
+use becr_model::{HEAD_FILE, Model, Storage};
 use becr_rank::Ranker;
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
@@ -21,6 +21,8 @@ pub struct Training<'a> {
     pub config: &'a Config,
     /// Its data.
     pub prepared: &'a Prepared,
+    /// Where it is computed.
+    pub device: Device,
 }
 
 /// What came of it.
@@ -126,6 +128,7 @@ impl Training<'_> {
             store: &self.prepared.index.store,
             head: self.prepared.head.clone(),
             directory: &directory,
+            device: self.device,
         };
         let mut trained = trainer.run(
             &plan.examples,
@@ -143,8 +146,23 @@ impl Training<'_> {
     /// The model's directory: encoder, tokenizer, configuration, head.
     fn write(&self, trained: &Trained) -> Result<(), TrainError> {
         let output = &self.config.output.model;
-        self.prepared.model.copy(output)?;
-        Ok(trained.head.write(&output.join(HEAD_FILE))?)
+        let mut head = trained.head.clone();
+        match &trained.weights {
+            None => self.prepared.model.copy(output)?,
+            Some(weights) => {
+                let mut model = self.prepared.model.clone();
+                model.weights = weights.clone();
+                let storage = match self.config.model.weights {
+                    StoredWeights::Keep | StoredWeights::F32 => Storage::F32,
+                    StoredWeights::F16 => Storage::F16,
+                    StoredWeights::Int8 => Storage::I8,
+                };
+                model.write(output, storage)?;
+                // As it was written: rounded weights make another encoder.
+                head.encoder_id = Model::read(output)?.encoder_id();
+            }
+        }
+        Ok(head.write(&output.join(HEAD_FILE))?)
     }
 
     fn rerank(&self, test: &Validation, trained: &Trained) -> Result<Run, TrainError> {

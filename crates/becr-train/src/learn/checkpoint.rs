@@ -33,7 +33,21 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Best {
     pub(crate) step: usize,
+    #[serde(with = "bits")]
     pub(crate) ndcg: f64,
+}
+
+/// A number by its bits: written as a decimal and read again it might differ in the last one.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(value.to_bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
 }
 
 /// The values of all parameters, as they are visited.

@@ -47,15 +47,18 @@ impl Log {
             0 => String::new(),
             _ => std::fs::read_to_string(&path).map_err(TrainError::io(&path))?,
         };
-        // A line that was being written when the process ended is none.
-        let events: Vec<Event> = (text.lines())
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .filter(|event: &Event| event.step() <= step)
-            .collect();
+        let (mut events, mut lines) = (Vec::new(), Vec::new());
+        for line in text.lines() {
+            // A line that was being written when the process ended is none.
+            if let Ok(event) = serde_json::from_str::<Event>(line)
+                && event.step() <= step
+            {
+                events.push(event);
+                lines.push(line);
+            }
+        }
         write_atomically(&path, |out| {
-            events
-                .iter()
-                .try_for_each(|event| writeln!(out, "{}", line(event)?))
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))
         })?;
         let file = File::options()
             .append(true)

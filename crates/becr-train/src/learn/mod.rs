@@ -13,6 +13,8 @@ pub(crate) use adam::Gradients;
 use adam::{Adam, Rates};
 use burn::tensor::Tensor;
 use burn::tensor::backend::{AutodiffBackend, Backend};
+#[cfg(test)]
+pub(crate) use checkpoint::copy;
 use checkpoint::{Best, State, Values};
 use log::{Event, Log};
 pub(crate) use sampler::{Picked, Sampler};
@@ -27,8 +29,9 @@ pub(crate) trait Scores<B: Backend>: Learned<B> {
 
 /// Makes batches of picked documents.
 pub(crate) trait Source {
-    /// The numbers of queries and documents. `pass` is for random numbers.
-    fn batch(&self, picked: &[Picked], pass: usize) -> Result<Batch, TrainError>;
+    /// The numbers of queries and documents, for so many candidates of each query. `pass` is for random numbers.
+    fn batch(&self, picked: &[Picked], candidates: usize, pass: usize)
+    -> Result<Batch, TrainError>;
 }
 
 /// What a training goes by.
@@ -174,7 +177,9 @@ impl<B: AutodiffBackend> Course<'_, B> {
         let (mut loss, mut ids) = (0.0, Vec::new());
         for part in 0..options.accumulate {
             let pass = step * options.accumulate + part;
-            let batch = self.source.batch(&sampler.pass(pass), pass)?;
+            let batch = self
+                .source
+                .batch(&sampler.pass(pass), options.negatives + 1, pass)?;
             let scores = network.scores(&batch);
             let share = options
                 .loss

@@ -1,7 +1,7 @@
 //! Gradients against central differences in 64-bit numbers, and the ways to compute a score against one another.
 
 use super::bins::{self, BINS};
-use super::{HeadTensors, Learned, Network, Place};
+use super::{HeadTensors, Network, Place};
 use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Terms};
 use crate::learn::{Gradients, Scores};
 use crate::random::Random;
@@ -102,6 +102,7 @@ fn network(head: &Head, options: &ModelOptions) -> Network<B> {
     let place = double();
     Network {
         head: HeadTensors::upload(head, &scale, options, &place),
+        encoder: None,
         place,
     }
 }
