@@ -6,7 +6,7 @@ use crate::{backend, output};
 use anyhow::Context;
 use becr_train::config::Config;
 use becr_train::data::{Preparation, Prepared};
-use becr_train::{Training, forget};
+use becr_train::{Device, EncoderMode, Training, forget};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -73,6 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let training = Training {
         config: &config,
         prepared: &prepared,
+        device: args.device(&config),
     };
     let outcome = training.run(&mut &bar);
     bar.clear();
@@ -96,6 +97,14 @@ impl Args {
             config.output.model = out.clone();
         }
         Ok(config)
+    }
+
+    /// A GPU is worth it where the encoder learns; a head alone is faster on the processor.
+    fn device(&self, config: &Config) -> Device {
+        match (config.train.model.encoder, self.backend.wants_cuda()) {
+            (EncoderMode::Trained, true) => Device::Cuda(0),
+            _ => Device::Cpu,
+        }
     }
 
     fn prepare(&self, config: &Config) -> anyhow::Result<Prepared> {
