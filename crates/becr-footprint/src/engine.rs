@@ -2,6 +2,7 @@
 
 use crate::query::GroupVectors;
 use crate::simd::{Checked, Implementation, Job};
+use crate::workspace::Next;
 use crate::{CompositeQuery, Error, Kernels, TiledDocument, VectorDocument, Workspace, pool};
 use rayon::prelude::*;
 
@@ -118,6 +119,33 @@ impl Engine {
         work: &mut Workspace,
         out: &mut [f32],
     ) -> Result<(), Error> {
+        let next = Next::Begin(next.map_or(&[][..], Document::bytes));
+        self.pool(query, kernels, document, next, work, out)
+    }
+
+    /// [`Self::log_sums`] for a document that was just read, and hence is in the cache: meanwhile all of `next`, the
+    /// bytes that will be read after it, is fetched from memory.
+    pub fn log_sums_of_cached(
+        &self,
+        query: &CompositeQuery,
+        kernels: &Kernels,
+        document: &Document,
+        next: &[u8],
+        work: &mut Workspace,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        self.pool(query, kernels, document, Next::Whole(next), work, out)
+    }
+
+    fn pool(
+        &self,
+        query: &CompositeQuery,
+        kernels: &Kernels,
+        document: &Document,
+        next: Next,
+        work: &mut Workspace,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
         let terms = query.terms().len();
         check_comparable(query, document)?;
         let expected = query.layers() * terms * kernels.len();
@@ -125,7 +153,6 @@ impl Engine {
         work.prepare(query);
         match (query.vectors(), document) {
             (GroupVectors::Footprints(groups), &Document::Footprints(document)) => {
-                let next = next.map_or(&[][..], Document::bytes);
                 let job = Job {
                     groups,
                     terms: query.terms(),
@@ -171,7 +198,7 @@ impl Engine {
                     groups,
                     terms: query.terms(),
                     document,
-                    next: &[],
+                    next: Next::Begin(&[]),
                 };
                 self.implementation.similarities(job, work, out);
             }

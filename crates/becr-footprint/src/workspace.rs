@@ -85,6 +85,15 @@ impl Default for Counts {
     }
 }
 
+/// What to fetch while a record is computed, beside the record itself.
+#[derive(Clone, Copy)]
+pub(crate) enum Next<'a> {
+    /// The beginning of the record that comes next.
+    Begin(&'a [u8]),
+    /// All of the record that comes next: this one is in the cache already.
+    Whole(&'a [u8]),
+}
+
 /// Where to fetch ahead: a position that runs a fixed distance before the one that is computed, through this record
 /// and on into the next.
 #[derive(Default)]
@@ -99,13 +108,18 @@ impl Ahead {
     const LEAD: usize = 16 * 1024;
 
     /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
-    pub(crate) fn start(&mut self, record: &[u8], next: &[u8]) {
-        let lead = Self::LEAD.min(record.len());
+    pub(crate) fn start(&mut self, record: &[u8], next: Next) {
         let span = |bytes: &[u8]| (bytes.as_ptr() as usize, bytes.len());
-        self.left = [
-            span(&record[lead..]),
-            span(&next[..Self::LEAD.min(next.len())]),
-        ];
+        self.left = match next {
+            Next::Begin(next) => {
+                let lead = Self::LEAD.min(record.len());
+                [
+                    span(&record[lead..]),
+                    span(&next[..Self::LEAD.min(next.len())]),
+                ]
+            }
+            Next::Whole(next) => [span(next), (0, 0)],
+        };
     }
 
     /// Fetches the next `lines` cache lines.

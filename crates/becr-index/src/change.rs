@@ -54,7 +54,7 @@ pub fn add(
         observer.advance(1);
         Ok(document)
     });
-    let mut writer = BatchWriter::new(index, keep_text);
+    let mut writer = BatchWriter::new(index, keep_text)?;
     encoder.footprints_for(&store, documents, |document, footprints| {
         writer.push(document, footprints)
     })?;

@@ -76,9 +76,17 @@ pub enum IndexError {
     /// The model keeps raw vectors.
     #[error("{}: this model keeps raw vectors; an index needs footprints, set \"bits\" in its config.json", .0.display())]
     RawModel(PathBuf),
-    /// A file of the model could not be written.
+    /// The model's files could not be read or written.
     #[error(transparent)]
     Model(#[from] becr_model::ModelError),
+    /// The model's ranking head does not belong to it.
+    #[error("{}: {reason}; train a head for this model, or remove the file to build without one", path.display())]
+    Head {
+        /// The head.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
     /// The encoder failed.
     #[error(transparent)]
     Encode(#[from] becr_encoder::EncodeError),

@@ -30,6 +30,7 @@ pub mod change;
 mod error;
 pub mod first_stage;
 pub mod full;
+mod head;
 pub mod live;
 pub mod manifest;
 mod size;
@@ -38,4 +39,5 @@ pub mod verify;
 
 pub use build::{IndexBuilder, Summary};
 pub use error::IndexError;
+pub use head::head_of;
 pub use size::FileSizes;

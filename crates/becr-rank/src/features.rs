@@ -80,8 +80,7 @@ impl Examined<'_> {
     pub fn log_sums(&mut self) -> Result<&[f32], RankError> {
         match &self.query.deep {
             Some(deep) => {
-                let document = &self.turn.document;
-                self.ranker.log_sums(deep, document, self.buffers)?;
+                self.ranker.log_sums(deep, &self.turn, self.buffers)?;
                 Ok(&self.buffers.log_sums)
             }
             None => Ok(&[]),

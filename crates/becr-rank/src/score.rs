@@ -81,6 +81,8 @@ pub(crate) struct Turn<'a> {
     pub(crate) place: usize,
     pub(crate) record: Record<'a>,
     pub(crate) document: Document<'a>,
+    /// The bytes of the next candidate's record.
+    pub(crate) next: &'a [u8],
 }
 
 /// The parts of a score, before they are rounded.
@@ -148,9 +150,10 @@ impl Ranker {
         let found = store.fetch(&numbers, fetch).map_err(RankError::from)?;
         let scale = FirstStageScale::new(candidates);
         buffers.timing.fetch += begun.elapsed();
-        for (place, (found, number)) in found.iter().zip(numbers).enumerate() {
+        for (place, number) in numbers.into_iter().enumerate() {
             let begun = Instant::now();
-            let found = found.as_ref().ok_or(RankError::NoDocument(number))?;
+            let next = found.get(place + 1).copied().flatten();
+            let found = found[place].ok_or(RankError::NoDocument(number))?;
             let record = found.check().map_err(RankError::from)?;
             let document = self.document(&record)?;
             buffers.timing.fetch += begun.elapsed();
@@ -159,6 +162,7 @@ impl Ranker {
                 place,
                 record,
                 document,
+                next: next.map_or(&[], |next| next.bytes()),
             };
             visit(turn, buffers)?;
         }
@@ -213,7 +217,7 @@ impl Ranker {
         let Some(deep) = &query.deep else {
             return Ok(0.0);
         };
-        self.log_sums(deep, &turn.document, buffers)?;
+        self.log_sums(deep, turn, buffers)?;
         let vector = self.head.deep.document_vector.as_ref();
         let similarity = vector.and_then(|feature| {
             let similarity = deep.document_vector(&turn.record)?;
@@ -226,7 +230,7 @@ impl Ranker {
     pub(crate) fn log_sums(
         &self,
         deep: &DeepQuery,
-        document: &Document<'_>,
+        turn: &Turn<'_>,
         buffers: &mut Buffers,
     ) -> Result<(), RankError> {
         let Buffers {
@@ -234,9 +238,11 @@ impl Ranker {
         } = buffers;
         log_sums.resize(deep.weights.len(), 0.0);
         let (query, kernels) = (&deep.composite, &self.kernels);
+        // To check the record was to read all of it.
+        let (document, next) = (&turn.document, turn.next);
         Ok(self
             .engine
-            .log_sums(query, kernels, document, None, engine, log_sums)?)
+            .log_sums_of_cached(query, kernels, document, next, engine, log_sums)?)
     }
 
     fn lexi(&self, values: &[f32; COUNT]) -> f64 {

@@ -15,8 +15,9 @@
 
 use crate::StoreError;
 use crate::forward::{ForwardIndex, Words};
+use std::hash::Hasher;
 use std::path::Path;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 const MAGIC: &[u8; 4] = b"BECR";
 const VERSION: u16 = 1;
@@ -194,11 +195,22 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The footprints of a record that may be damaged: nothing if they are not there.
+pub(crate) fn footprints(bytes: &[u8]) -> &[u8] {
+    if bytes.len() < FOOTPRINTS {
+        return &[];
+    }
+    let length = usize::from(u16_at(bytes, 6)) * u32_at(bytes, 32) as usize;
+    bytes
+        .get(FOOTPRINTS..FOOTPRINTS + length)
+        .unwrap_or_default()
+}
+
 fn checksum(bytes: &[u8]) -> u64 {
-    let mut hasher = Xxh3::new();
-    hasher.update(&bytes[..CHECKSUM.start]);
-    hasher.update(&bytes[CHECKSUM.end..]);
-    hasher.digest()
+    let mut hasher = XxHash3_64::new();
+    hasher.write(&bytes[..CHECKSUM.start]);
+    hasher.write(&bytes[CHECKSUM.end..]);
+    hasher.finish()
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {

@@ -78,9 +78,14 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// The record as it is stored, unchecked.
+    /// The record as it is stored, unchecked: for fetching it ahead.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// Its footprints, unchecked: for measuring what they alone cost.
+    pub fn footprints(&self) -> &'a [u8] {
+        crate::record::footprints(self.bytes)
     }
 }
 

@@ -120,7 +120,7 @@ impl<B: Backend> Sink for Pool<'_, B> {
 /// As for [`Backend`].
 #[inline(always)]
 pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, out: &mut [f32]) {
-    work.scratch.ahead.start(job.document.bytes(), &[]);
+    work.scratch.ahead.start(job.document.bytes(), job.next);
     let layout = job.document.layout();
     let mut sink = Collect {
         terms: job.terms.len(),

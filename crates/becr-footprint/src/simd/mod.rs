@@ -21,6 +21,7 @@ mod stream;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use crate::workspace::Next;
 use crate::{Error, Kernels, TiledDocument, Workspace, query::GroupFootprints, query::GroupWeight};
 use std::sync::OnceLock;
 
@@ -148,8 +149,8 @@ pub(crate) struct Job<'a> {
     pub(crate) groups: &'a GroupFootprints,
     pub(crate) terms: &'a [Vec<GroupWeight>],
     pub(crate) document: TiledDocument<'a>,
-    /// The record that will be read after this one: its beginning is fetched ahead.
-    pub(crate) next: &'a [u8],
+    /// The record that will be read after this one.
+    pub(crate) next: Next<'a>,
 }
 
 /// What to do with the similarities of a tile's tokens to a term: `(layer, term, first token, similarities)`.

@@ -59,6 +59,7 @@ impl<'a> Composer<'a> {
             tokens: words.len() as u32,
             tiles,
             mean: mean(&words, shape),
+            cls: Vec::new(),
         })
     }
 

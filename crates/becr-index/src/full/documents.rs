@@ -47,7 +47,7 @@ impl FullBuild<'_> {
                 }
             }
         });
-        let mut writer = BatchWriter::new(index, self.options.keep_text);
+        let mut writer = BatchWriter::new(index, self.options.keep_text)?;
         encoder.footprints_for(&store, documents, |document, footprints| {
             writer.push(document, footprints)
         })?;
@@ -114,18 +114,22 @@ impl DocumentEncoder<'_> {
 pub(crate) struct BatchWriter<'a> {
     index: &'a mut LiveIndex,
     keep_text: bool,
+    /// γ of the index's head.
+    gamma: Option<Vec<f32>>,
     batch: Vec<(becr_corpus::Document, Footprints)>,
     bytes: usize,
 }
 
 impl<'a> BatchWriter<'a> {
-    pub(crate) fn new(index: &'a mut LiveIndex, keep_text: bool) -> Self {
-        Self {
+    pub(crate) fn new(index: &'a mut LiveIndex, keep_text: bool) -> Result<Self, IndexError> {
+        let head = crate::head::head_of(index.dir())?;
+        Ok(Self {
             index,
             keep_text,
+            gamma: head.and_then(|head| head.others.cls),
             batch: Vec::new(),
             bytes: 0,
-        }
+        })
     }
 
     pub(crate) fn push(
@@ -144,11 +148,11 @@ impl<'a> BatchWriter<'a> {
 
     /// Commits what is waiting.
     pub(crate) fn flush(&mut self) -> Result<(), IndexError> {
-        let keep_text = self.keep_text;
+        let (keep_text, gamma) = (self.keep_text, self.gamma.as_deref());
         let changes: Vec<Change<'_>> = self
             .batch
             .iter()
-            .map(|(document, footprints)| put(document, footprints, keep_text))
+            .map(|(document, footprints)| put(document, footprints, keep_text, gamma))
             .collect();
         self.index.apply(&changes)?;
         self.batch.clear();
@@ -165,6 +169,7 @@ fn put<'a>(
     document: &'a becr_corpus::Document,
     footprints: &'a Footprints,
     keep_text: bool,
+    gamma: Option<&[f32]>,
 ) -> Change<'a> {
     Change::Put(NewDocument {
         id: &document.id,
@@ -172,8 +177,7 @@ fn put<'a>(
         text: &document.text,
         keep_text,
         tokens: footprints.tokens,
-        // γ·CLS belongs to a trained head; without one it is nothing.
-        cls: 0.0,
+        cls: crate::head::gamma_cls(gamma, &footprints.cls),
         footprints: &footprints.tiles,
         mean: &footprints.mean,
         features: &document.features,

@@ -20,6 +20,8 @@ pub(crate) struct Footprints {
     pub(crate) tokens: u32,
     pub(crate) tiles: Vec<u8>,
     pub(crate) mean: Vec<u8>,
+    /// The `[CLS]` vector; empty for a composed document.
+    pub(crate) cls: Vec<f32>,
 }
 
 impl<'a> DocumentEncoder<'a> {
@@ -49,6 +51,7 @@ impl<'a> DocumentEncoder<'a> {
             tokens: tokens as u32,
             tiles,
             mean,
+            cls: document.cls.clone(),
         })
     }
 }

@@ -22,13 +22,14 @@ pub(crate) use documents::BatchWriter;
 pub use encoding::DocumentEncoder;
 
 use crate::IndexError;
+use crate::head::head_of_model;
 use crate::live::LiveIndex;
 use crate::manifest::{Manifest, ModelReference};
 use crate::staging::Staging;
 use becr_corpus::Corpus;
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
-use becr_model::Model;
+use becr_model::{HEAD_FILE, Head, Model};
 use becr_store::{Documents, Header, Shape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -136,8 +137,12 @@ impl FullBuild<'_> {
         observer: &dyn Observer,
     ) -> Result<FullSummary, IndexError> {
         let encoder_id = self.model.encoder_id();
-        let staging = Staging::resume(target, overwrite, &self.fingerprint(&encoder_id))?;
+        let shape = self.encoder.backend().shape();
+        let head = head_of_model(self.model, &encoder_id, shape)?;
+        let fingerprint = self.fingerprint(&encoder_id, head);
+        let staging = Staging::resume(target, overwrite, &fingerprint)?;
         let dir = staging.path();
+        self.copy_model_files(dir)?;
         let list = self.group_list(dir, observer)?;
         let header = self.header(&encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
@@ -178,10 +183,11 @@ impl FullBuild<'_> {
     }
 
     /// What must be the same for one try to go on with another's work.
-    fn fingerprint(&self, encoder_id: &str) -> String {
+    fn fingerprint(&self, encoder_id: &str, head: Option<&Head>) -> String {
         let rules = (&self.options.rules, &self.options.query_log);
         serde_json::json!({
             "encoder": encoder_id,
+            "gamma": head.map(|head| &head.others.cls),
             "corpus": self.corpus_identity,
             "options": self.options,
             "rules": rules,
@@ -204,8 +210,8 @@ impl FullBuild<'_> {
         }
     }
 
-    /// What an index holds beside store and first stage: the manifest, and the model's small files.
-    fn finish(&self, dir: &Path, encoder_id: String) -> Result<(), IndexError> {
+    /// Writes the model's small files, its head among them, which the documents' γ·CLS is computed with.
+    fn copy_model_files(&self, dir: &Path) -> Result<(), IndexError> {
         let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
         self.model.config.write(&folder.join("config.json"))?;
@@ -213,8 +219,13 @@ impl FullBuild<'_> {
         let path = folder.join(tokenizer.path.file_name().unwrap_or_default());
         std::fs::write(&path, &tokenizer.bytes).map_err(IndexError::io(&path, "cannot write"))?;
         if let Some(head) = &self.model.head {
-            head.write(&folder.join(becr_model::HEAD_FILE))?;
+            head.write(&folder.join(HEAD_FILE))?;
         }
+        Ok(())
+    }
+
+    /// The manifest, which makes a directory an index.
+    fn finish(&self, dir: &Path, encoder_id: String) -> Result<(), IndexError> {
         // A model that was not read from a directory is known by its name.
         let directory = match std::path::absolute(&self.model.directory) {
             Ok(absolute) if absolute.is_dir() => absolute,

@@ -3,6 +3,7 @@
 mod encoder;
 mod engine;
 mod index;
+mod rank;
 mod store;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ enum Benchmark {
     Engine(engine::Args),
     Encoder(encoder::Args),
     Index(index::Args),
+    Rank(rank::Args),
     Store(store::Args),
 }
 
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Benchmark::Engine(args) => engine::run(args),
         Benchmark::Encoder(args) => encoder::run(args),
         Benchmark::Index(args) => index::run(args),
+        Benchmark::Rank(args) => rank::run(args),
         Benchmark::Store(args) => store::run(args),
     }
 }

@@ -1,0 +1,203 @@
+//! The measurement of one row.
+
+use super::data::{self, Dice, SHAPE, TOKENS};
+use anyhow::Context;
+use becr_footprint::{
+    Document, DocumentLayout, Head as Weights, Scoring, TiledDocument, Workspace,
+};
+use becr_model::{Feature, Head};
+use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
+use becr_store::{DocumentStore, Store};
+use becr_text::pieces::WordPieces;
+use serde::Serialize;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Queries of each length, used in turn.
+const QUERIES: usize = 16;
+/// Time spent on one row, apart from the least number of repetitions.
+const BUDGET: Duration = Duration::from_millis(1500);
+const REPETITIONS: std::ops::Range<usize> = 9..200;
+
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) n: usize,
+    pub(super) candidates: usize,
+    pub(super) tokens: usize,
+    pub(super) threads: usize,
+    /// From ids and a query text to scores.
+    pub(super) total_ms: f64,
+    /// Of which: ids, token groups and statistics.
+    pub(super) lookup_ms: f64,
+    /// Records found, read and checked.
+    pub(super) fetch_ms: f64,
+    pub(super) lexical_ms: f64,
+    pub(super) deep_ms: f64,
+    /// The engine alone.
+    pub(super) engine_ms: f64,
+    /// Total over engine.
+    pub(super) ratio: f64,
+}
+
+pub(super) struct Bench {
+    store: Store,
+    documents: u64,
+    ranker: Ranker,
+}
+
+impl Bench {
+    pub(super) fn new(dir: &Path, documents: u64, lengths: &[usize]) -> anyhow::Result<Self> {
+        let queries: Vec<String> = lengths
+            .iter()
+            .flat_map(|&n| data::queries(n, QUERIES))
+            .collect();
+        let store = data::write(dir, documents, &queries)?;
+        let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
+        let mut head = Head::blank("synthetic", usize::from(SHAPE.layers));
+        head.deep.alpha.iter_mut().for_each(|row| row.fill(0.1));
+        head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
+        let feature = |name: &&str| Feature::plain(*name, 0.1);
+        head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
+        let ranker = Ranker::for_store(&store, head, pieces)?;
+        Ok(Self {
+            store,
+            documents,
+            ranker,
+        })
+    }
+
+    pub(super) fn store_bytes(&self) -> anyhow::Result<u64> {
+        Ok(self.store.bytes()?)
+    }
+
+    pub(super) fn measure(&self, n: usize, candidates: usize) -> anyhow::Result<Row> {
+        let queries = data::queries(n, QUERIES);
+        let mut dice = Dice(7);
+        let (mut work, mut engine) = (RankWorkspace::new(), Workspace::new());
+        let (mut ours, mut engines) = (Vec::new(), Vec::new());
+        let begun = Instant::now();
+        while ours.len() < REPETITIONS.start
+            || ours.len() < REPETITIONS.end && begun.elapsed() < BUDGET
+        {
+            let text = &queries[ours.len() % QUERIES];
+            let ids: Vec<String> = self.pick(&mut dice, candidates).map(data::id).collect();
+            let (query, times) = self.rank(text, &ids, &mut work)?;
+            ours.push(times);
+            let numbers: Vec<u64> = self.pick(&mut dice, candidates).collect();
+            engines.push(self.engine(&query, &numbers, &mut engine)?);
+        }
+        // The first of each warmed up.
+        let middle = |part: fn(&Times) -> Duration| quartile(ours[1..].iter().map(part));
+        let (total_ms, engine_ms) = (
+            middle(|times| times.total),
+            quartile(engines[1..].iter().copied()),
+        );
+        Ok(Row {
+            n,
+            candidates: candidates.min(self.documents as usize),
+            tokens: TOKENS,
+            threads: 1,
+            total_ms,
+            lookup_ms: middle(|times| times.lookup),
+            fetch_ms: middle(|times| times.fetch),
+            lexical_ms: middle(|times| times.lexical),
+            deep_ms: middle(|times| times.deep),
+            engine_ms,
+            ratio: total_ms / engine_ms,
+        })
+    }
+
+    fn pick(&self, dice: &mut Dice, candidates: usize) -> impl Iterator<Item = u64> {
+        dice.list(candidates, self.documents).into_iter()
+    }
+
+    /// Re-ranks documents by their ids, all that it takes.
+    fn rank(
+        &self,
+        text: &str,
+        ids: &[String],
+        work: &mut RankWorkspace,
+    ) -> anyhow::Result<(RankQuery, Times)> {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let begun = Instant::now();
+        let snapshot = self.store.snapshot()?;
+        let numbers = snapshot.numbers(&ids)?;
+        let candidate = |number: &Option<u64>| {
+            number.map(|number| Candidate {
+                number,
+                first_stage: Some(number as f32),
+                features: &[],
+            })
+        };
+        let candidates: Option<Vec<Candidate<'_>>> = numbers.iter().map(candidate).collect();
+        let candidates = candidates.context("a document is missing")?;
+        let query = self
+            .ranker
+            .query(&snapshot, text, &Options::default(), None)?;
+        let lookup = begun.elapsed();
+        black_box(self.ranker.score(&query, &snapshot, &candidates, work)?);
+        let (total, timing) = (begun.elapsed(), work.timing());
+        let times = Times {
+            total,
+            lookup,
+            fetch: timing.fetch,
+            lexical: timing.lexical,
+            deep: timing.deep,
+        };
+        Ok((query, times))
+    }
+
+    /// The engine alone, on records that were found and laid out before.
+    fn engine(
+        &self,
+        query: &RankQuery,
+        numbers: &[u64],
+        work: &mut Workspace,
+    ) -> anyhow::Result<Duration> {
+        let snapshot = self.store.snapshot()?;
+        let mut buffer = becr_store::FetchBuffer::default();
+        let found = snapshot.fetch(numbers, &mut buffer)?;
+        let layout =
+            DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
+        let documents = found
+            .iter()
+            .map(|found| {
+                let bytes = found.context("a record is missing")?.footprints();
+                Ok(Document::Footprints(TiledDocument::new(layout, bytes)?))
+            })
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        let kernels = self.ranker.kernels();
+        let alpha = self.ranker.head().deep.alpha.concat();
+        let head = Weights::new(kernels.len(), alpha)?;
+        let term_weights: Vec<f32> = query.terms().iter().map(|term| term.weight).collect();
+        let ask = Scoring {
+            query: query.composite().context("a query without terms")?,
+            kernels,
+            head: &head,
+            term_weights: &term_weights,
+        };
+        let mut scores = vec![0.0; documents.len()];
+        let begun = Instant::now();
+        self.ranker
+            .engine()
+            .score(&ask, &documents, work, &mut scores)?;
+        black_box(&scores);
+        Ok(begun.elapsed())
+    }
+}
+
+struct Times {
+    total: Duration,
+    lookup: Duration,
+    fetch: Duration,
+    lexical: Duration,
+    deep: Duration,
+}
+
+/// Lower quartile, in milliseconds.
+fn quartile(times: impl Iterator<Item = Duration>) -> f64 {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times[times.len() / 4].as_secs_f64() * 1e3
+}

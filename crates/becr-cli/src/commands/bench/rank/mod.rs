@@ -1,0 +1,100 @@
+//! `becr bench rank`: the reference work W(n) end to end through the embedded store.
+//!
+//! Model: candidates by their external ids, 150 or 1,000 documents of 857 tokens and 686 words, picked at random
+//! from a store several times the last-level cache and held by the page cache; queries of n words whose words and
+//! pairs within a window of three are all in the token store; a head with every lexical feature and the
+//! document-vector similarity. One thread. Measured are the whole re-ranking (ids, token groups and statistics
+//! looked up; records found, read and checked; features; footprints and kernels) and the engine alone on documents
+//! of the same store, which takes turns with it on other picks. Times are lower quartiles.
+
+mod data;
+mod measure;
+
+use crate::output;
+use anyhow::{Context, ensure};
+use measure::{Bench, Row};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Re-ranking end to end: W(n) through the store, beside the engine's own time for the same documents
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Words of a query.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [3, 5])]
+    n: Vec<usize>,
+    /// Candidates of a query.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [150, 1000])]
+    candidates: Vec<usize>,
+    /// Records of the store; 4,000 take 560 MB of disk.
+    #[arg(long, default_value_t = 4000)]
+    documents: u64,
+    /// Where to write the store [default: the system's temporary folder].
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Also write the rows as JSON to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    documents: u64,
+    store_bytes: u64,
+    rows: Vec<Row>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    ensure!(args.documents > 0, "--documents must be at least 1");
+    ensure!(
+        args.n.iter().chain(&args.candidates).all(|&n| n > 0),
+        "--n and --candidates must be at least 1"
+    );
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let scratch = tempfile::tempdir_in(&dir)
+        .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
+    let bench = Bench::new(scratch.path(), args.documents, &args.n)?;
+    let mut report = Report {
+        documents: args.documents,
+        store_bytes: bench.store_bytes()?,
+        rows: Vec::new(),
+    };
+    for &n in &args.n {
+        for &candidates in &args.candidates {
+            report.rows.push(bench.measure(n, candidates)?);
+        }
+    }
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&report)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    print(&report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(report: &Report) -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    writeln!(
+        out,
+        "{:>2} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>10} {:>6}",
+        "n", "candidates", "total ms", "look-up", "fetch", "lexical", "deep", "engine ms", "ratio"
+    )?;
+    for row in &report.rows {
+        writeln!(
+            out,
+            "{:>2} {:>10} {:>9.3} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>10.3} {:>6.2}",
+            row.n,
+            row.candidates,
+            row.total_ms,
+            row.lookup_ms,
+            row.fetch_ms,
+            row.lexical_ms,
+            row.deep_ms,
+            row.engine_ms,
+            row.ratio
+        )?;
+    }
+    out.flush()?;
+    Ok(())
+}
