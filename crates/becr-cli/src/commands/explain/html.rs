@@ -48,7 +48,11 @@ fn terms(report: &Report) -> String {
         )
     };
     let rows: String = report.terms.iter().map(row).collect();
-    table("The query's terms", "term|weight|composed of", &rows)
+    table(
+        "The query's terms",
+        &["term", "weight", "composed of"],
+        &rows,
+    )
 }
 
 /// A button for each term, and one for all.
@@ -91,7 +95,8 @@ fn document(report: &Report, document: &Explained) -> String {
         .iter()
         .map(|(name, value)| format!("<tr><td>{name}</td>{}</tr>\n", number(*value)))
         .collect();
-    let parts = parts + &sum("S", false, explanation.score);
+    let score = number(explanation.score);
+    let parts = format!("{parts}<tr class=\"sum\"><td>S</td>{score}</tr>\n");
     let rows: String = explanation.rows().iter().map(row).collect();
     let features = explanation
         .document_vector
@@ -103,11 +108,11 @@ fn document(report: &Report, document: &Explained) -> String {
         "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>{place}</p>\n{text}{}{}{}{}</section>\n",
         escape(&document.title),
         escape(&document.id),
-        table("Parts", "part|contribution", &parts),
-        table("Contributions", "part||contribution", &rows),
+        table("Parts", &["part", "contribution"], &parts),
+        table("Contributions", &["part", "", "contribution"], &rows),
         table(
             "Features",
-            "feature|value|standardised|weight|contribution",
+            &["feature", "value", "standardised", "weight", "contribution"],
             &features
         ),
         kernels(report, document),
@@ -138,25 +143,29 @@ fn difference(report: &Report) -> String {
     let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
         return String::new();
     };
-    let rows: String = difference.rows.iter().map(row).collect();
+    let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
+    let rows = difference.rows.iter().zip(ours).zip(theirs);
+    let rows = rows.map(|((row, ours), theirs)| {
+        let cells = [ours.contribution, theirs.contribution, row.contribution];
+        let (part, name) = (part(row.part), escape(&label(row)));
+        let cells: String = cells.into_iter().map(number).collect();
+        format!("<tr><td>{part}</td><td>{name}</td>{cells}</tr>\n")
+    });
     let (a, b) = (&first.explanation, &second.explanation);
     let sums = [
-        ("S_deep", a.deep - b.deep),
-        ("S_lexi", a.lexi - b.lexi),
-        ("S_others", a.others - b.others),
-        ("S", difference.score),
+        ("S_deep", a.deep, b.deep),
+        ("S_lexi", a.lexi, b.lexi),
+        ("S_others", a.others, b.others),
+        ("S", a.score, b.score),
     ];
-    let sums = sums.iter().map(|(name, value)| sum(name, true, *value));
-    let rows = rows + &sums.collect::<String>();
+    let sums = sums.into_iter().map(|(name, a, b)| {
+        let cells: String = [a, b, a - b].into_iter().map(number).collect();
+        format!("<tr class=\"sum\"><td>{name}</td><td></td>{cells}</tr>\n")
+    });
+    let rows: String = rows.chain(sums).collect();
     let title = format!("{} less {}", first.id, second.id);
-    table(&title, "part||difference", &rows)
-}
-
-/// A row that sums up; `wide` in a table whose rows have a name beside the part.
-fn sum(name: &str, wide: bool, value: f64) -> String {
-    let between = if wide { "<td></td>" } else { "" };
-    let value = number(value);
-    format!("<tr class=\"sum\"><td>{name}</td>{between}{value}</tr>\n")
+    let columns = ["part", "", &first.id, &second.id, "difference"];
+    table(&title, &columns, &rows)
 }
 
 /// The deep part by layer and kernel: of all terms together, and of each.
@@ -185,7 +194,10 @@ fn layers(report: &Report, title: &str, terms: &[&TermPart]) -> String {
         format!("<tr><td>{name}</td>{cells}</tr>\n")
     };
     let rows: String = report.layers.iter().enumerate().map(row).collect();
-    table(title, &format!("layer|{}", centres.join("|")), &rows)
+    let columns: Vec<&str> = std::iter::once("layer")
+        .chain(centres.iter().map(String::as_str))
+        .collect();
+    table(title, &columns, &rows)
 }
 
 fn part(part: Part) -> &'static str {
@@ -196,8 +208,8 @@ fn part(part: Part) -> &'static str {
     }
 }
 
-/// A table of finished rows; `columns` are their names with bars between.
-fn table(title: &str, columns: &str, rows: &str) -> String {
+/// A table of finished rows.
+fn table(title: &str, columns: &[&str], rows: &str) -> String {
     let mut header = String::new();
     for column in columns.split('|') {
         let is_text = matches!(
@@ -205,7 +217,7 @@ fn table(title: &str, columns: &str, rows: &str) -> String {
             "" | "part" | "term" | "composed of" | "feature" | "layer"
         );
         let class = if is_text { "" } else { " class=\"n\"" };
-        header += &format!("<th{class}>{column}</th>");
+        header += &format!("<th{class}>{}</th>", escape(column));
     }
     format!(
         "<h3>{}</h3>\n<div class=\"wide\"><table>\n<tr>{header}</tr>\n{rows}</table></div>\n",
