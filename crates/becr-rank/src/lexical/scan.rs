@@ -8,7 +8,7 @@ use becr_store::ForwardIndex;
 /// Buffers of the pass, kept from document to document.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Words of the field that matter, with their positions.
+    /// Words of the document that matter, with their places.
     hits: Vec<(u32, Meaning)>,
     /// Term frequencies of the field by stem.
     stems: Vec<u32>,
@@ -28,30 +28,31 @@ impl Scan {
         document: ForwardIndex<'_>,
         out: &mut [f32; COUNT],
     ) {
-        let lengths = [document.title_words(), document.body_words()];
-        let mut numbers = document.numbers();
-        for (field, length) in lengths.into_iter().enumerate() {
-            self.hits.clear();
-            for position in 0..length as u32 {
-                let Some(number) = numbers.next() else { break };
-                if let Some(meaning) = query.map.get(number) {
-                    self.hits.push((position, meaning));
-                }
+        let mut hits = std::mem::take(&mut self.hits);
+        hits.clear();
+        document.for_each_code(|place, code| {
+            if let Some(meaning) = query.map.get(code) {
+                hits.push((place, meaning));
             }
-            self.count(query);
-            self.summarise(query, field, length, out);
-        }
+        });
+        let (title, body) = (document.title_words(), document.body_words());
+        let border = hits.partition_point(|(place, _)| (*place as usize) < title);
+        self.count(query, &hits[..border]);
+        self.summarise(query, 0, title, out);
+        self.count(query, &hits[border..]);
+        self.summarise(query, 1, body, out);
+        self.hits = hits;
         out[SUM_TFIDF] = out[TFIDF + 3] + out[TFIDF + 7];
         out[SUM_BM25] = out[BM25 + 3] + out[BM25 + 7];
     }
 
     /// Frequencies and distances from the hits of a field.
-    fn count(&mut self, query: &LexicalQuery) {
+    fn count(&mut self, query: &LexicalQuery, hits: &[(u32, Meaning)]) {
         refill(&mut self.stems, query.stems.len());
         refill(&mut self.pairs, query.pairs.len());
         refill(&mut self.last, query.stems.len());
         refill(&mut self.near, query.near.len());
-        for (at, &(position, meaning)) in self.hits.iter().enumerate() {
+        for (at, &(position, meaning)) in hits.iter().enumerate() {
             if let Some(stem) = meaning.stem {
                 let stem = stem as usize;
                 self.stems[stem] += 1;
@@ -67,7 +68,7 @@ impl Scan {
                 }
             }
             let Some(second) = meaning.word else { continue };
-            for &(before, other) in self.hits[..at].iter().rev() {
+            for &(before, other) in hits[..at].iter().rev() {
                 if (position - before) as usize > query.window {
                     break;
                 }

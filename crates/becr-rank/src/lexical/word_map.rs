@@ -1,5 +1,7 @@
 //! Which words of a document matter to a query: asked for every word, so it must be fast.
 
+use becr_store::ForwardIndex;
+
 /// What a word of the vocabulary is to the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Meaning {
@@ -9,55 +11,60 @@ pub(crate) struct Meaning {
     pub(crate) word: Option<u32>,
 }
 
-/// A hash table from word numbers to their meaning, at most a quarter full.
+/// A hash table from the codes of words ([`ForwardIndex::code`]) to their meaning, at most an eighth full: nearly
+/// every word of a document is looked for and not there, which a single look should tell.
 #[derive(Debug, Clone)]
 pub(crate) struct WordMap {
-    /// Word number and place in `meanings`; `EMPTY` where there is none.
-    slots: Vec<(u32, u32)>,
-    shift: u32,
+    /// `EMPTY` where there is none.
+    codes: Vec<u64>,
     meanings: Vec<Meaning>,
+    shift: u32,
 }
 
-const EMPTY: u32 = u32::MAX;
+/// No word has this code: codes are of five bytes at most.
+const EMPTY: u64 = u64::MAX;
 
 impl WordMap {
     /// Words by number, each once.
     pub(crate) fn new(entries: &[(u32, Meaning)]) -> Self {
-        let size = (4 * entries.len()).next_power_of_two().max(64);
-        let mut map = Self {
-            slots: vec![(0, EMPTY); size],
-            shift: 32 - size.trailing_zeros(),
-            meanings: entries.iter().map(|(_, meaning)| *meaning).collect(),
+        let size = (8 * entries.len()).next_power_of_two().max(64);
+        let nothing = Meaning {
+            stem: None,
+            word: None,
         };
-        for (at, &(number, _)) in entries.iter().enumerate() {
-            let mut slot = map.slot(number);
-            while map.slots[slot].1 != EMPTY {
+        let mut map = Self {
+            codes: vec![EMPTY; size],
+            meanings: vec![nothing; size],
+            shift: 64 - size.trailing_zeros(),
+        };
+        for &(number, meaning) in entries {
+            let code = ForwardIndex::code(number);
+            let mut slot = map.slot(code);
+            while map.codes[slot] != EMPTY {
                 slot = (slot + 1) & (size - 1);
             }
-            map.slots[slot] = (number, at as u32);
+            map.codes[slot] = code;
+            map.meanings[slot] = meaning;
         }
         map
     }
 
     #[inline(always)]
-    fn slot(&self, number: u32) -> usize {
+    fn slot(&self, code: u64) -> usize {
         // Multiplicative hashing: the high bits of the product are the well mixed ones.
-        (number.wrapping_mul(0x9E37_79B9) >> self.shift) as usize
+        (code.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// What the word is to the query.
+    /// What the word of a code is to the query.
     #[inline(always)]
-    pub(crate) fn get(&self, number: u32) -> Option<Meaning> {
-        let mut slot = self.slot(number);
+    pub(crate) fn get(&self, code: u64) -> Option<Meaning> {
+        let mut slot = self.slot(code);
         loop {
-            let (known, at) = self.slots[slot];
-            if at == EMPTY {
-                return None;
+            match self.codes[slot] {
+                EMPTY => return None,
+                known if known == code => return Some(self.meanings[slot]),
+                _ => slot = (slot + 1) & (self.codes.len() - 1),
             }
-            if known == number {
-                return Some(self.meanings[at as usize]);
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 }
@@ -76,7 +83,7 @@ mod tests {
             let map = WordMap::new(&entries);
             let reference: HashMap<u32, Meaning> = entries.iter().copied().collect();
             for word in numbers.iter().chain(&others) {
-                prop_assert_eq!(map.get(*word), reference.get(word).copied());
+                prop_assert_eq!(map.get(ForwardIndex::code(*word)), reference.get(word).copied());
             }
         }
     }
