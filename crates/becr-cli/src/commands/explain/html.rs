@@ -211,9 +211,9 @@ fn part(part: Part) -> &'static str {
 /// A table of finished rows.
 fn table(title: &str, columns: &[&str], rows: &str) -> String {
     let mut header = String::new();
-    for column in columns.split('|') {
+    for column in columns {
         let is_text = matches!(
-            column,
+            *column,
             "" | "part" | "term" | "composed of" | "feature" | "layer"
         );
         let class = if is_text { "" } else { " class=\"n\"" };
