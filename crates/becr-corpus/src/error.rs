@@ -131,6 +131,12 @@ pub enum ErrorKind {
         /// The identifier.
         id: String,
     },
+    /// A training pair has no query.
+    #[error("\"{id}\" has no query: expected a field \"query\" with something in it")]
+    NoQuery {
+        /// Identifier of the pair's document.
+        id: String,
+    },
     /// Bytes that are not UTF-8.
     #[error("not UTF-8: byte {byte:#04x} at column {column}; convert the file with iconv")]
     NotUtf8 {
@@ -170,6 +176,7 @@ impl ErrorKind {
             Self::MissingId { .. } => "missing id",
             Self::DuplicateId { .. } => "duplicate id",
             Self::Empty { .. } => "empty",
+            Self::NoQuery { .. } => "no query",
             Self::NotUtf8 { .. } => "not UTF-8",
             Self::TooLong { .. } => "too long",
             Self::Form { .. } => "malformed record",

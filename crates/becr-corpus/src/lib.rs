@@ -1,4 +1,4 @@
-//! Document collections and query files, streamed in bounded memory.
+//! Document collections, query files and training pairs, streamed in bounded memory.
 //!
 //! A [`Corpus`] is an iterator over the [`Document`]s of files and folders, plain or compressed, in one of the
 //! [`Format`]s. What is wrong in a file is a [`CorpusError`] with file, line, cause and remedy; by default it ends the
@@ -36,6 +36,7 @@ mod lzw;
 mod markup;
 mod msmarco;
 mod note;
+mod pairs;
 mod progress;
 mod queries;
 mod records;
@@ -52,6 +53,7 @@ pub use corpus::{Corpus, CorpusOptions};
 pub use document::Document;
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};
+pub use pairs::{Pair, Pairs};
 pub use progress::Progress;
 pub use queries::{Queries, Query, QueryOptions, TopicField, read_queries};
 pub use side::SideFiles;

@@ -31,12 +31,17 @@ pub fn on_cuda(
     tokens_per_launch: usize,
     cache: &Path,
 ) -> Result<Box<dyn Backend>, EncodeError> {
-    find_driver(&["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"])?;
-    find_headers(std::env::var_os("CUDA_PATH").map(PathBuf::from))?;
-    keep_kernels(cache)?;
+    prepare(cache)?;
     let shapes = Shapes::fixed(tokens_per_launch);
     let encoder = BurnEncoder::<Cuda>::new(config, weights, CudaDevice::new(index), shapes)?;
     Ok(Box::new(encoder))
+}
+
+/// Checks that a GPU can be used at all and chooses where its kernels are kept: before the first tensor.
+pub fn prepare(cache: &Path) -> Result<(), EncodeError> {
+    find_driver(&["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"])?;
+    find_headers(std::env::var_os("CUDA_PATH").map(PathBuf::from))?;
+    keep_kernels(cache)
 }
 
 /// `becr/kernels` in the user's cache directory (`XDG_CACHE_HOME`, else `~/.cache`, else here).
@@ -55,7 +60,7 @@ fn find_driver(devices: &[&str]) -> Result<(), EncodeError> {
         return Ok(());
     }
     Err(error(format!(
-        "no NVIDIA GPU here: none of {} exists; install the NVIDIA driver, or use the CPU (--backend native)",
+        "no NVIDIA GPU here: none of {} exists; install the NVIDIA driver, or use the CPU instead",
         devices.join(", ")
     )))
 }

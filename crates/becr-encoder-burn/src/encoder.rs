@@ -3,17 +3,19 @@
 use crate::Cpu;
 use crate::footprints::{Projection, pooled};
 use crate::forward::{Input, MASKED};
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, Purpose};
 use crate::results::{Launched, Results, values};
 use crate::shapes::{Chunk, Shapes};
 use crate::spans::{Layout, Pooling};
 use crate::turn::{NAME, Turn, error};
 use becr_encoder::{
-    Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes,
+    Backend, Batch, Centre, EncodeError, Encoded, HiddenStates, Shape, Wanted,
+    document_vector_hyperplanes, hyperplanes,
 };
-use becr_model::{Config, Weights};
+use becr_footprint::lsh::Hyperplanes;
+use becr_model::{Centres, Config, Weights};
 use burn::tensor::backend::Backend as Device;
-use burn::tensor::{Int, Tensor, TensorData, Transaction};
+use burn::tensor::{DType, Int, Tensor, TensorData, Transaction};
 
 /// Tokens that go through the model together on a CPU. It bounds the memory that attention takes.
 const CPU_TOKENS: usize = 4096;
@@ -24,6 +26,10 @@ pub struct BurnEncoder<B: Device> {
     device: B::Device,
     parameters: Parameters<B>,
     projection: Option<Projection<B>>,
+    document_planes: Option<Hyperplanes>,
+    centres: Option<Centres>,
+    /// The projections of the centres of documents and of token groups at each kept layer.
+    projected_centres: [Vec<Tensor<B, 2>>; 2],
     shape: Shape,
     shapes: Shapes,
     turn: Turn,
@@ -50,16 +56,33 @@ impl<B: Device> BurnEncoder<B> {
         let depth = shape.layers.last().copied().unwrap_or(0);
         let planes = hyperplanes(config)?;
         let turn = Turn::new();
-        let (parameters, projection) = turn.run("uploading the model", || {
-            Ok((
-                Parameters::upload(config, weights, depth, &device),
-                planes.map(|planes| Projection::upload(&planes, &device)),
-            ))
-        })?;
+        let (parameters, projection, projected_centres) =
+            turn.run("uploading the model", || {
+                let projection = planes.map(|planes| Projection::upload(&planes, &device));
+                let projected = |centre: Centre| match &projection {
+                    None => Vec::new(),
+                    Some(projection) => {
+                        let rows = centre.rows(weights.centres.as_ref(), &shape);
+                        rows.into_iter().map(|row| projection.centre(row)).collect()
+                    }
+                };
+                let centres = [Centre::Documents, Centre::Groups].map(projected);
+                let parameters = Parameters::upload(
+                    config,
+                    weights,
+                    depth,
+                    Purpose::Inference,
+                    (&device, DType::F32),
+                );
+                Ok((parameters, projection, centres))
+            })?;
         Ok(Self {
             device,
             parameters,
             projection,
+            document_planes: document_vector_hyperplanes(config)?,
+            centres: weights.centres.clone(),
+            projected_centres,
             shape,
             shapes,
             turn,
@@ -67,9 +90,16 @@ impl<B: Device> BurnEncoder<B> {
     }
 
     /// Queues all of a batch before anything is read, so that the device goes from chunk to chunk without a pause.
-    fn launch(&self, batch: &Batch, layout: &Layout, mut launched: Launched<B>) -> Launched<B> {
+    fn launch(
+        &self,
+        batch: &Batch,
+        centre: Centre,
+        layout: &Layout,
+        mut launched: Launched<B>,
+    ) -> Launched<B> {
+        let centres = &self.projected_centres[usize::from(centre == Centre::Groups)];
         for (number, chunk) in layout.chunks.iter().enumerate() {
-            self.launch_chunk(batch, layout, number, chunk, &mut launched);
+            self.launch_chunk(batch, layout, (number, chunk), centres, &mut launched);
         }
         launched
     }
@@ -78,8 +108,8 @@ impl<B: Device> BurnEncoder<B> {
         &self,
         batch: &Batch,
         layout: &Layout,
-        number: usize,
-        chunk: &Chunk,
+        (number, chunk): (usize, &Chunk),
+        centres: &[Tensor<B, 2>],
         launched: &mut Launched<B>,
     ) {
         let footprints = &mut launched.footprints.pooling[number];
@@ -94,7 +124,8 @@ impl<B: Device> BurnEncoder<B> {
         let mut means = None;
         self.forward(batch, layout, chunk, |layer, hidden| {
             if let Some(projection) = projection {
-                packed.push(projection.footprints(hidden, footprint_pool.as_ref()));
+                let centre = centres.get(packed.len());
+                packed.push(projection.footprints(hidden, footprint_pool.as_ref(), centre));
             }
             if let Some(pool) = &vector_pool
                 && Some(&layer) == self.shape.layers.last()
@@ -152,6 +183,10 @@ impl<B: Device> Backend for BurnEncoder<B> {
         &self.shape
     }
 
+    fn document_planes(&self) -> Option<&Hyperplanes> {
+        self.document_planes.as_ref()
+    }
+
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
         batch.check(&self.shape)?;
         let dim = self.shape.dim;
@@ -188,8 +223,15 @@ impl<B: Device> Backend for BurnEncoder<B> {
         let vectors = Results::new(layout.locate(&wanted.vectors, false)?);
         let launched = Launched::new(footprints, vectors);
         let returned = self.turn.run("encoding a batch", || {
-            self.launch(batch, &layout, launched).read()
+            self.launch(batch, wanted.centre, &layout, launched).read()
         })?;
-        returned.unpack(&self.shape)
+        let mut encoded = returned.unpack(&self.shape)?;
+        let centres = wanted.centre.rows(self.centres.as_ref(), &self.shape);
+        if let Some(centre) = centres.last() {
+            for vector in encoded.vectors.chunks_exact_mut(self.shape.dim) {
+                vector.iter_mut().zip(*centre).for_each(|(x, c)| *x -= c);
+            }
+        }
+        Ok(encoded)
     }
 }

@@ -30,13 +30,24 @@ impl<B: Backend> Projection<B> {
         &self,
         hidden: &Tensor<B, 2>,
         pool: Option<&Tensor<B, 3>>,
+        centre: Option<&Tensor<B, 2>>,
     ) -> Tensor<B, 2, Int> {
         let projected = hidden.clone().matmul(self.planes.clone());
         // The projection is linear: that of the mean is the mean of the projections, and these are shorter.
-        match pool {
-            None => self.pack(projected),
-            Some(pool) => self.pack(pooled(projected, pool)),
-        }
+        let projected = match pool {
+            None => projected,
+            Some(pool) => pooled(projected, pool),
+        };
+        self.pack(match centre {
+            None => projected,
+            Some(centre) => projected - centre.clone(),
+        })
+    }
+
+    /// The projection of a centre, `1 × bits`.
+    pub(crate) fn centre(&self, row: &[f32]) -> Tensor<B, 2> {
+        let data = TensorData::new(row.to_vec(), [1, row.len()]);
+        Tensor::<B, 2>::from_data(data, &self.planes.device()).matmul(self.planes.clone())
     }
 
     fn pack(&self, projected: Tensor<B, 2>) -> Tensor<B, 2, Int> {

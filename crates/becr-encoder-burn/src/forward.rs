@@ -8,20 +8,20 @@ use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::{Int, Tensor, backend::Backend};
 
 /// Added to the attention score of a padding token: its weight becomes exactly 0.
-pub(crate) const MASKED: f32 = -1e4;
+pub const MASKED: f32 = -1e4;
 
 /// Token ids with their padding, on the device.
-pub(crate) struct Input<B: Backend> {
+pub struct Input<B: Backend> {
     /// `rows × length`.
-    pub(crate) ids: Tensor<B, 2, Int>,
+    pub ids: Tensor<B, 2, Int>,
     /// `rows × 1 × 1 × length`: 0 for a token, [`MASKED`] for padding.
-    pub(crate) mask: Tensor<B, 4>,
+    pub mask: Tensor<B, 4>,
 }
 
 impl<B: Backend> Parameters<B> {
     /// Computes the hidden states one after the other and shows each, as `(rows · length) × dim`, with its
     /// index (0 is the embedding layer).
-    pub(crate) fn forward(&self, input: Input<B>, mut show: impl FnMut(usize, &Tensor<B, 2>)) {
+    pub fn forward(&self, input: Input<B>, mut show: impl FnMut(usize, &Tensor<B, 2>)) {
         let [rows, length] = input.ids.dims();
         let mut hidden = self.embed(input.ids);
         show(0, &hidden);
@@ -61,7 +61,11 @@ impl<B: Backend> Parameters<B> {
         let query = by_head(layer.query.apply(hidden.clone()));
         let key = by_head(layer.key.apply(hidden.clone()));
         let value = by_head(layer.value.apply(hidden.clone()));
-        let scores = query.matmul(key.transpose()) + mask.clone();
+        let scores = query.matmul(key.transpose());
+        let scores = match self.score_scale {
+            Some(scale) => scores * scale,
+            None => scores,
+        } + mask.clone();
         let context = softmax(scores, 3).matmul(value);
         let context = context.swap_dims(1, 2).reshape([rows * length, dim]);
         layer.attention_output.apply(context)

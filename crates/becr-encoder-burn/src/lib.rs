@@ -7,6 +7,9 @@
 //! - Projection on the hyperplanes, span means and the packing of signs happen on the device: bits come back.
 //! - All of a batch is queued before anything is read, so batches should be large on a GPU.
 //!
+//!
+//! [`Parameters`] are the weights themselves with their forward pass, for a trainer that learns them.
+//!
 //! ```
 //! use becr_encoder::{Batch, Wanted};
 //! use becr_model::{Config, Weights};
@@ -15,7 +18,7 @@
 //! let weights = Weights::random(&config, 1, 0.1);
 //! let encoder = becr_encoder_burn::on_cpu(&config, &weights)?;
 //! let batch = Batch::from_iter([vec![2, 7, 3], vec![2, 8, 9, 3]]);
-//! let wanted = Wanted { footprints: vec![1..2, 4..6], vectors: vec![0..3] };
+//! let wanted = Wanted { footprints: vec![1..2, 4..6], vectors: vec![0..3], ..Wanted::default() };
 //! let encoded = encoder.encode(&batch, &wanted)?;
 //! assert_eq!(encoded.vectors.len(), encoder.shape().dim);
 //! # Ok::<(), becr_encoder::EncodeError>(())
@@ -26,6 +29,7 @@ pub mod cuda;
 mod encoder;
 mod footprints;
 mod forward;
+mod learned;
 mod parameters;
 mod results;
 mod shapes;
@@ -33,6 +37,8 @@ mod spans;
 mod turn;
 
 pub use encoder::{BurnEncoder, on_cpu};
+pub use forward::{Input, MASKED};
+pub use parameters::{Parameters, Purpose};
 pub use shapes::Shapes;
 
 /// burn's CPU backend: slower than the native encoder, and there to check the computation without a GPU.

@@ -1,11 +1,20 @@
 //! A model's weights on a device.
 
 use becr_model::{Config, LayerNorm, Linear, Matrix, Weights};
-use burn::tensor::{Tensor, TensorData, backend::Backend};
+use burn::tensor::{DType, Tensor, TensorData, backend::Backend};
+
+/// What weights are uploaded for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To encode: what can be computed beforehand is.
+    Inference,
+    /// To be learned: every tensor is as it will be stored.
+    Training,
+}
 
 /// Everything the forward pass needs, as far as the last kept layer.
-#[derive(Debug)]
-pub(crate) struct Parameters<B: Backend> {
+#[derive(Debug, Clone)]
+pub struct Parameters<B: Backend> {
     pub(crate) words: Tensor<B, 2>,
     /// Position and token type: the type is always 0, so its row is added here once.
     pub(crate) positions: Tensor<B, 2>,
@@ -13,12 +22,14 @@ pub(crate) struct Parameters<B: Backend> {
     pub(crate) layers: Vec<Layer<B>>,
     pub(crate) heads: usize,
     pub(crate) epsilon: f64,
+    /// Attention scores are multiplied by this; `None` if the query weights are already.
+    pub(crate) score_scale: Option<f32>,
 }
 
 /// One encoder layer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Layer<B: Backend> {
-    /// Already divided by the root of the head size.
+    /// Divided by the root of the head size, unless [`Parameters::score_scale`] does it.
     pub(crate) query: Affine<B>,
     pub(crate) key: Affine<B>,
     pub(crate) value: Affine<B>,
@@ -30,30 +41,35 @@ pub(crate) struct Layer<B: Backend> {
 }
 
 /// `x · weight + bias`, with the weight as `inputs × outputs`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Affine<B: Backend> {
     pub(crate) weight: Tensor<B, 2>,
     pub(crate) bias: Tensor<B, 2>,
 }
 
 /// Scale and shift of a layer norm, as rows.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Norm<B: Backend> {
     pub(crate) weight: Tensor<B, 2>,
     pub(crate) bias: Tensor<B, 2>,
 }
 
 impl<B: Backend> Parameters<B> {
-    /// Uploads the embeddings and the first `depth` layers.
-    pub(crate) fn upload(
+    /// Uploads the embeddings and the first `depth` layers, as numbers of type `dtype`.
+    pub fn upload(
         config: &Config,
         weights: &Weights,
         depth: usize,
-        device: &B::Device,
+        purpose: Purpose,
+        (device, dtype): (&B::Device, DType),
     ) -> Self {
-        let up = Upload::<B> { device };
+        let up = Upload::<B> { device, dtype };
         let embeddings = &weights.embeddings;
-        let scale = 1.0 / (config.head_size() as f32).sqrt();
+        let root = 1.0 / (config.head_size() as f32).sqrt();
+        let (scale, score_scale) = match purpose {
+            Purpose::Inference => (root, None),
+            Purpose::Training => (1.0, Some(root)),
+        };
         Self {
             words: up.matrix(&embeddings.word),
             positions: up.matrix(&positions(embeddings)),
@@ -73,6 +89,7 @@ impl<B: Backend> Parameters<B> {
                 .collect(),
             heads: config.num_attention_heads,
             epsilon: config.layer_norm_eps,
+            score_scale,
         }
     }
 }
@@ -90,17 +107,21 @@ fn positions(embeddings: &becr_model::Embeddings) -> Matrix {
 
 struct Upload<'a, B: Backend> {
     device: &'a B::Device,
+    dtype: DType,
 }
 
 impl<B: Backend> Upload<'_, B> {
+    fn tensor(&self, values: Vec<f32>, shape: [usize; 2]) -> Tensor<B, 2> {
+        Tensor::from_data(TensorData::new(values, shape), (self.device, self.dtype))
+    }
+
     fn matrix(&self, matrix: &Matrix) -> Tensor<B, 2> {
-        let data = TensorData::new(matrix.data.clone(), [matrix.rows, matrix.cols]);
-        Tensor::from_data(data, self.device)
+        self.tensor(matrix.data.clone(), [matrix.rows, matrix.cols])
     }
 
     fn row(&self, values: Vec<f32>) -> Tensor<B, 2> {
         let columns = values.len();
-        Tensor::from_data(TensorData::new(values, [1, columns]), self.device)
+        self.tensor(values, [1, columns])
     }
 
     fn norm(&self, norm: &LayerNorm) -> Norm<B> {
@@ -112,14 +133,22 @@ impl<B: Backend> Upload<'_, B> {
 
     fn affine(&self, linear: &Linear, scale: f32) -> Affine<B> {
         let Matrix { rows, cols, data } = &linear.weight;
-        let mut transposed = vec![0.0; data.len()];
-        for (output, row) in data.chunks_exact(*cols).enumerate() {
-            for (input, value) in row.iter().enumerate() {
-                transposed[input * rows + output] = value * scale;
-            }
-        }
-        let weight = Tensor::from_data(TensorData::new(transposed, [*cols, *rows]), self.device);
+        let mut transposed = transpose(data, *cols);
+        transposed.iter_mut().for_each(|value| *value *= scale);
+        let weight = self.tensor(transposed, [*cols, *rows]);
         let bias = self.row(linear.bias.iter().map(|value| value * scale).collect());
         Affine { weight, bias }
     }
+}
+
+/// The transpose of a matrix whose rows have `columns` values.
+pub(crate) fn transpose(data: &[f32], columns: usize) -> Vec<f32> {
+    let rows = data.len() / columns;
+    let mut transposed = vec![0.0; data.len()];
+    for (row, values) in data.chunks_exact(columns).enumerate() {
+        for (column, value) in values.iter().enumerate() {
+            transposed[column * rows + row] = *value;
+        }
+    }
+    transposed
 }

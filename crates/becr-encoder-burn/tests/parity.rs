@@ -2,7 +2,7 @@
 
 use becr_encoder::{Backend, Batch, EncodeError, NativeEncoder, Wanted};
 use becr_encoder_burn::{BurnEncoder, Cpu, Shapes};
-use becr_model::{Config, Layers, Weights};
+use becr_model::{Centres, Config, Layers, Weights};
 
 fn config(layers: Layers, bits: Option<usize>) -> Config {
     let mut config = Config::new(200, 48, 4, 3, 96, 64);
@@ -19,7 +19,12 @@ struct Pair {
 }
 
 fn pair(config: &Config, shapes: Shapes) -> Pair {
-    let weights = Weights::random(config, 7, 0.2);
+    let mut weights = Weights::random(config, 7, 0.2);
+    let spread = |seed: usize| (0..5 * 48).map(move |i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
+    weights.centres = Some(Centres {
+        documents: spread(5).collect(),
+        groups: spread(7).collect(),
+    });
     Pair {
         burn: BurnEncoder::new(config, &weights, Default::default(), shapes).unwrap(),
         native: NativeEncoder::new(config, weights).unwrap(),
@@ -119,7 +124,7 @@ fn footprints_of_single_tokens_agree() {
     // Backwards, so that the order of the answer is that of the question.
     let wanted = Wanted {
         footprints: (0..batch.tokens()).rev().map(|i| i..i + 1).collect(),
-        vectors: Vec::new(),
+        ..Wanted::default()
     };
     let expected = native.encode(&batch, &wanted).unwrap();
     let found = burn.encode(&batch, &wanted).unwrap();
@@ -166,14 +171,14 @@ fn what_cannot_be_encoded_is_refused() {
     let refused = burn.hidden_states(&unknown).unwrap_err();
     assert!(matches!(refused, EncodeError::UnknownToken { id: 200, .. }));
     let outside = Wanted {
-        footprints: Vec::new(),
         vectors: vec![0..1, 0..10_000],
+        ..Wanted::default()
     };
     let refused = burn.encode(&batch, &outside).unwrap_err();
     assert!(matches!(refused, EncodeError::BadSpan { .. }));
     let crossing = Wanted {
-        footprints: Vec::new(),
         vectors: vec![0..1, 0..6],
+        ..Wanted::default()
     };
     let refused = burn.encode(&batch, &crossing).unwrap_err().to_string();
     assert!(refused.contains("crosses"), "{refused}");

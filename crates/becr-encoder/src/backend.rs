@@ -3,7 +3,7 @@
 
 use crate::EncodeError;
 use becr_footprint::lsh::{HyperplaneKind, Hyperplanes};
-use becr_model::Config;
+use becr_model::{Centres, Config};
 use std::ops::Range;
 
 /// Token ids of several sequences laid end to end. There is no padding: a sequence is as long as it is.
@@ -95,6 +95,8 @@ pub struct Shape {
     pub layers: Vec<usize>,
     /// Bits of a footprint; `None` for a model that keeps raw vectors.
     pub bits: Option<usize>,
+    /// Bits of the footprint of a document's mean vector: those of a token's, and as many more as there are.
+    pub document_vector_bits: usize,
     /// Longest sequence, `[CLS]` and `[SEP]` included.
     pub max_tokens: usize,
     /// Token ids are smaller than this.
@@ -111,9 +113,15 @@ impl Shape {
                 .kept_layers()
                 .map_err(|problem| EncodeError::Config(format!("becr.layers {problem}")))?,
             bits: config.settings().bits,
+            document_vector_bits: document_vector_bits(config),
             max_tokens: config.max_position_embeddings,
             vocabulary: config.vocab_size,
         })
+    }
+
+    /// 32-bit words that the footprint of a document's mean vector has beyond a token's.
+    pub fn extension_words(&self) -> usize {
+        self.document_vector_bits / 32 - self.words()
     }
 
     /// 32-bit words of a footprint; 0 for a model that keeps raw vectors.
@@ -124,6 +132,23 @@ impl Shape {
 
 /// Draws the hyperplanes of a model; `None` for one that keeps raw vectors.
 pub fn hyperplanes(config: &Config) -> Result<Option<Hyperplanes>, EncodeError> {
+    draw(config, config.settings().bits)
+}
+
+/// Draws the hyperplanes for the mean vectors of documents. They begin with those of [`hyperplanes`], so that
+/// the footprint of a vector under the former begins with that under the latter.
+pub fn document_vector_hyperplanes(config: &Config) -> Result<Option<Hyperplanes>, EncodeError> {
+    let bits = document_vector_bits(config);
+    draw(config, (bits > 0).then_some(bits))
+}
+
+fn document_vector_bits(config: &Config) -> usize {
+    let settings = config.settings();
+    let wide = |bits: usize| settings.document_vector_bits.unwrap_or(bits).max(bits);
+    settings.bits.map_or(0, wide)
+}
+
+fn draw(config: &Config, bits: Option<usize>) -> Result<Option<Hyperplanes>, EncodeError> {
     let settings = config.settings();
     let kind = match settings.hyperplanes.kind {
         becr_model::HyperplaneKind::Orthogonal => HyperplaneKind::Orthogonal,
@@ -131,7 +156,7 @@ pub fn hyperplanes(config: &Config) -> Result<Option<Hyperplanes>, EncodeError> 
     };
     let draw =
         |bits| Hyperplanes::generate(config.hidden_size, bits, kind, settings.hyperplanes.seed);
-    Ok(settings.bits.map(draw).transpose()?)
+    Ok(bits.map(draw).transpose()?)
 }
 
 /// Hidden states of a batch: one `tokens × dim` matrix per kept layer.
@@ -150,10 +175,37 @@ impl HiddenStates {
     }
 }
 
+/// What a model's vectors are seen from, if it has [`Centres`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Centre {
+    /// The centre of documents' tokens.
+    #[default]
+    Documents,
+    /// The centre of token groups.
+    Groups,
+}
+
+impl Centre {
+    /// The centre at each of the kept layers; nothing without centres.
+    pub fn rows<'a>(self, centres: Option<&'a Centres>, shape: &Shape) -> Vec<&'a [f32]> {
+        let Some(centres) = centres else {
+            return Vec::new();
+        };
+        let rows = match self {
+            Self::Documents => &centres.documents,
+            Self::Groups => &centres.groups,
+        };
+        let row = |&layer: &usize| &rows[layer * shape.dim..][..shape.dim];
+        shape.layers.iter().map(row).collect()
+    }
+}
+
 /// What to bring back of a batch when the hidden states themselves are not wanted. A span names the tokens
 /// of the batch whose mean is taken; a single token is a span of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
+    /// Which centre vectors are seen from.
+    pub centre: Centre,
     /// A footprint of each of these at every kept layer.
     pub footprints: Vec<Range<usize>>,
     /// The vector of each of these at the last kept layer.
@@ -195,7 +247,10 @@ pub trait Backend: Send + Sync {
     /// The model's shape.
     fn shape(&self) -> &Shape;
 
-    /// The hidden states of every token at the kept layers. Layers after the last kept one are not computed.
+    /// The hyperplanes of document vectors, `None` for a model that keeps raw vectors.
+    fn document_planes(&self) -> Option<&Hyperplanes>;
+
+    /// The hidden states of every token at the kept layers, as they are: no centre is subtracted. Layers after the last kept one are not computed.
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError>;
 
     /// Footprints and vectors of chosen spans: what the index needs, and the little that has to leave a device.

@@ -1,13 +1,17 @@
 //! Token groups: `[CLS] a [SEP]` and `[CLS] a b [SEP]`, many in one batch.
 
-use crate::{Batch, EncodeError, Encoder, Wanted};
+use crate::{Batch, Centre, EncodeError, Encoder, Wanted};
 use becr_text::groups::TokenGroup;
+use rayon::prelude::*;
 
 /// The footprints of a token group: one vector for a word or WordPiece, two for a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedGroup {
     /// `[layers, vectors, words]`; of a pair, the first word's vector comes first.
     pub footprints: Vec<u32>,
+    /// `[vectors, extension words]`: the rest of each vector's footprint under the hyperplanes of document vectors, which
+    /// begins with its footprint at the last layer.
+    pub extension: Vec<u32>,
     /// 1 or 2.
     pub vectors: usize,
 }
@@ -44,6 +48,23 @@ impl Encoder {
         Ok(encoded)
     }
 
+    /// What the footprints of vectors under the hyperplanes of document vectors have beyond a token's footprint.
+    pub(crate) fn extensions(&self, vectors: &[f32]) -> Result<Vec<u32>, EncodeError> {
+        let (shape, planes) = (self.backend.shape(), self.backend.document_planes());
+        let Some(planes) = planes.filter(|_| shape.extension_words() > 0) else {
+            return Ok(Vec::new());
+        };
+        let rows: Result<Vec<Vec<u32>>, EncodeError> = vectors
+            .par_chunks_exact(shape.dim)
+            .map(|vector| {
+                let mut footprint = vec![0; planes.words()];
+                planes.footprint(vector, &mut footprint)?;
+                Ok(footprint.split_off(shape.words()))
+            })
+            .collect();
+        Ok(rows?.concat())
+    }
+
     /// The WordPieces of one word of a group. Vocabulary entries such as `##ing` stand for themselves.
     fn group_word(&self, word: &str) -> Result<Vec<u32>, EncodeError> {
         if let Some(id) = self.pieces.id(word) {
@@ -59,12 +80,25 @@ impl Encoder {
 }
 
 /// Groups that are encoded together.
-#[derive(Default)]
 struct Pending {
     tokens: Batch,
     wanted: Wanted,
     /// Vectors of each group.
     sizes: Vec<usize>,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        let wanted = Wanted {
+            centre: Centre::Groups,
+            ..Wanted::default()
+        };
+        Self {
+            tokens: Batch::new(),
+            wanted,
+            sizes: Vec::new(),
+        }
+    }
 }
 
 impl Pending {
@@ -73,6 +107,9 @@ impl Pending {
         let mut start = sequence.start + 1;
         for word in words {
             self.wanted.footprints.push(start..start + word.len());
+            if encoder.backend.shape().extension_words() > 0 {
+                self.wanted.vectors.push(start..start + word.len());
+            }
             start += word.len();
         }
         self.sizes.push(words.len());
@@ -90,6 +127,8 @@ impl Pending {
         let shape = encoder.backend.shape();
         let encoded = encoder.backend.encode(&tokens, &wanted)?;
         let (words, spans) = (shape.words(), wanted.footprints.len());
+        let extensions = encoder.extensions(&encoded.vectors)?;
+        let extension = shape.extension_words();
         let mut first = 0;
         for vectors in sizes {
             let layers = 0..shape.layers.len();
@@ -98,6 +137,7 @@ impl Pending {
             });
             out.push(EncodedGroup {
                 footprints: footprints.copied().collect(),
+                extension: extensions[first * extension..][..vectors * extension].to_vec(),
                 vectors,
             });
             first += vectors;

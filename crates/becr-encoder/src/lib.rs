@@ -7,6 +7,7 @@
 //! | `encoder` | a model with its tokenizer |
 //! | `documents` | documents: even segments, one footprint per WordPiece, streams |
 //! | `groups` | token groups: words, pairs, WordPieces |
+//! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
 //!
 //! # Example
@@ -34,6 +35,7 @@
 //! ```
 
 mod backend;
+mod centre;
 mod documents;
 mod encoder;
 mod error;
@@ -42,8 +44,12 @@ mod kernel;
 mod native;
 mod query;
 
-pub use backend::{Backend, Batch, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+pub use backend::{
+    Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, document_vector_hyperplanes,
+    hyperplanes,
+};
 pub use becr_text::pieces::Tokenised;
+pub use centre::measure_centres;
 pub use documents::{Document, EncodedDocument};
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;

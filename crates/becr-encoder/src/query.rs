@@ -6,7 +6,7 @@ use std::ops::Range;
 
 impl Encoder {
     /// The footprints of every word of a text, each read in its context: `[layers, words, width]`, `width` being
-    /// [`Shape::words`](crate::Shape::words). A word is the mean of its WordPieces' vectors; punctuation is read and
+    /// [`Shape::words`](crate::Shape::words), then their extensions for document vectors, `[words, extension]`. A word is the mean of its WordPieces' vectors; punctuation is read and
     /// has no footprint.
     ///
     /// A text that is longer than the model can take is cut between words. Of a word that alone is longer, what does
@@ -19,13 +19,20 @@ impl Encoder {
             let sequence = batch.push(self.sequence(&pieces.ids[segment.clone()]));
             for word in words(&pieces, segment.clone()) {
                 let shift = |piece: usize| sequence.start + 1 + piece - segment.start;
-                wanted.footprints.push(shift(word.start)..shift(word.end));
+                let span = shift(word.start)..shift(word.end);
+                wanted.footprints.push(span.clone());
+                if self.backend.shape().extension_words() > 0 {
+                    wanted.vectors.push(span);
+                }
             }
         }
         if wanted.footprints.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(self.backend.encode(&batch, &wanted)?.footprints)
+        let encoded = self.backend.encode(&batch, &wanted)?;
+        let mut footprints = encoded.footprints;
+        footprints.extend(self.extensions(&encoded.vectors)?);
+        Ok(footprints)
     }
 }
 

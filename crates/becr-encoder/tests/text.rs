@@ -2,7 +2,7 @@
 #![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
 
 use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
-use becr_model::{Config, Model, Settings, Storage, Weights};
+use becr_model::{Centres, Config, Model, Settings, Storage, Weights};
 use becr_text::groups::TokenGroup;
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ fn footprint(encoder: &Encoder, ids: &[u32], span: std::ops::Range<usize>) -> Ve
     let batch = Batch::from_iter([ids.iter().copied()]);
     let wanted = Wanted {
         footprints: vec![span],
-        vectors: vec![],
+        ..Wanted::default()
     };
     encoder
         .backend()
@@ -318,4 +318,52 @@ fn a_query_has_a_footprint_per_word_in_its_context() {
     let long = encoder.query(&"ranking ".repeat(20)).unwrap();
     assert_eq!(long.len(), 4 * 20 * 2);
     assert_eq!(long[..2], long[9 * 2..][..2], "both begin a segment");
+}
+
+#[test]
+fn token_groups_have_the_rest_of_a_document_vectors_bits() {
+    let directory = model();
+    let mut model = Model::read(directory.path()).unwrap();
+    model.config.becr.as_mut().unwrap().document_vector_bits = Some(128);
+    let centre = |sign: f32| (0..4 * 16).map(|i| sign * (i % 5) as f32 / 9.0).collect();
+    model.weights.centres = Some(Centres {
+        documents: centre(1.0),
+        groups: centre(-1.0),
+    });
+    model.write(directory.path(), Storage::F32).unwrap();
+    let wide = Encoder::open(directory.path()).unwrap();
+    let pair = TokenGroup::Pair("neural".into(), "ranking".into());
+    let group = &wide.groups(&[pair]).unwrap()[0];
+    assert_eq!(group.extension.len(), 2 * 2);
+    // The same, from the hidden states.
+    let ids = Batch::from_iter([[2, 4, 5, 6, 3]]);
+    let states = wide.backend().hidden_states(&ids).unwrap();
+    let last = |token: usize| states.vector(3, token);
+    let seen = |i: usize| (last(2)[i] + last(3)[i]) / 2.0 + ((3 * 16 + i) % 5) as f32 / 9.0;
+    let vector: Vec<f32> = (0..16).map(seen).collect();
+    let planes = wide.backend().document_planes().unwrap();
+    let mut expected = [0; 4];
+    planes.footprint(&vector, &mut expected).unwrap();
+    assert_eq!(group.footprint(3, 1, 2), &expected[..2]);
+    assert_eq!(group.extension[2..], expected[2..]);
+    // A whole query has them too, seen from the documents' centre.
+    assert_eq!(wide.query("neural ranking").unwrap().len(), 2 * (4 * 2 + 2));
+}
+
+#[test]
+fn the_measured_centre_is_the_mean_of_vectors() {
+    let directory = model();
+    let mut model = Model::read(directory.path()).unwrap();
+    let document = Document {
+        title: "neural".into(),
+        text: "ranking models".into(),
+    };
+    let centres = becr_encoder::measure_centres(&model, [document.clone()], |_| ()).unwrap();
+    assert_eq!((centres.documents.len(), centres.groups.len()), (64, 64));
+    // Seen from the centre, the document's mean vector is nothing.
+    model.weights.centres = Some(centres);
+    model.write(directory.path(), Storage::F32).unwrap();
+    let encoder = Encoder::open(directory.path()).unwrap();
+    let encoded = encoder.document(&document.title, &document.text).unwrap();
+    assert!(encoded.mean.iter().all(|x| x.abs() < 1e-5), "{encoded:?}");
 }

@@ -211,6 +211,14 @@ impl Config {
                 format!("is {bits}, expected a multiple of 32, or null for raw vectors"),
             );
         }
+        if let Some(wide) = settings.document_vector_bits
+            && (!wide.is_multiple_of(32) || wide < settings.bits.unwrap_or(0))
+        {
+            return wrong(
+                "becr.document_vector_bits",
+                format!("is {wide}, expected a multiple of 32 that is at least becr.bits"),
+            );
+        }
         if settings.window == 0 {
             return wrong("becr.window", "is 0, expected at least 1".into());
         }

@@ -51,4 +51,4 @@ pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};
 pub use vocabulary::TokenizerFile;
-pub use weights::{Embeddings, Extra, Layer, LayerNorm, Linear, Matrix, Named, Weights};
+pub use weights::{Centres, Embeddings, Extra, Layer, LayerNorm, Linear, Matrix, Named, Weights};

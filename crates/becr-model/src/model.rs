@@ -31,6 +31,9 @@ pub struct Model {
     pub head: Option<Head>,
 }
 
+/// The file of the encoder's weights.
+const WEIGHTS: &str = "model.safetensors";
+
 /// Files of a model directory beside the weights and the configuration, copied when a model is written.
 const COMPANIONS: [&str; 4] = [
     "tokenizer.json",
@@ -45,7 +48,7 @@ impl Model {
         let directory = directory.as_ref();
         let config = Config::read(&directory.join("config.json"))?;
         let tokenizer = TokenizerFile::read(directory, config.vocab_size)?;
-        let weights = Weights::read(&directory.join("model.safetensors"), &config)?;
+        let weights = Weights::read(&directory.join(WEIGHTS), &config)?;
         let head = directory.join(HEAD_FILE);
         let head = head.is_file().then(|| Head::read(&head)).transpose()?;
         Ok(Self {
@@ -61,15 +64,7 @@ impl Model {
     /// left out: weights that were rounded are another encoder, whose head is to be trained.
     pub fn write(&self, directory: impl AsRef<Path>, storage: Storage) -> Result<(), ModelError> {
         let directory = directory.as_ref();
-        std::fs::create_dir_all(directory).map_err(ModelError::io(directory))?;
-        for name in COMPANIONS {
-            let (from, to) = (self.directory.join(name), directory.join(name));
-            if from.is_file() && from != to {
-                // Read and write, not copy: a read-only model must not give read-only files.
-                let bytes = std::fs::read(&from).map_err(ModelError::io(&from))?;
-                std::fs::write(&to, bytes).map_err(ModelError::io(&to))?;
-            }
-        }
+        self.copy_files(directory, &COMPANIONS)?;
         let mut config = self.config.clone();
         let dtype = if storage == Storage::F16 {
             "float16"
@@ -82,8 +77,29 @@ impl Model {
             }
         }
         config.write(&directory.join("config.json"))?;
-        self.weights
-            .write(&directory.join("model.safetensors"), storage)
+        self.weights.write(&directory.join(WEIGHTS), storage)
+    }
+
+    /// Writes the model to a directory, which is made if need be, with the file of the weights as it is and the
+    /// configuration as it has become.
+    pub fn copy(&self, directory: impl AsRef<Path>) -> Result<(), ModelError> {
+        let directory = directory.as_ref();
+        self.copy_files(directory, &COMPANIONS)?;
+        self.copy_files(directory, &[WEIGHTS])?;
+        self.config.write(&directory.join("config.json"))
+    }
+
+    fn copy_files(&self, directory: &Path, names: &[&str]) -> Result<(), ModelError> {
+        std::fs::create_dir_all(directory).map_err(ModelError::io(directory))?;
+        for name in names {
+            let (from, to) = (self.directory.join(name), directory.join(name));
+            if from.is_file() && from != to {
+                // Read and write, not copy: a read-only model must not give read-only files.
+                let bytes = std::fs::read(&from).map_err(ModelError::io(&from))?;
+                std::fs::write(&to, bytes).map_err(ModelError::io(&to))?;
+            }
+        }
+        Ok(())
     }
 
     /// What an index is bound to: a hash of the encoder's weights and shape, its tokenizer, the layers kept, the
@@ -118,6 +134,9 @@ impl Model {
             "layers {layers:?} bits {:?} planes {:?} {}",
             settings.bits, planes.kind, planes.seed
         ));
+        if let Some(bits) = settings.document_vector_bits {
+            hash.update(format!(" document vector {bits}"));
+        }
         hash.finalize()
             .iter()
             .take(16)

@@ -1,6 +1,6 @@
 //! Reading `model.safetensors` into [`Weights`].
 
-use crate::weights::{Extra, Matrix, Source, Weights};
+use crate::weights::{Centres, Extra, Matrix, Source, Weights};
 use crate::{Config, ModelError};
 use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
@@ -35,6 +35,7 @@ impl Weights {
             used: BTreeSet::new(),
         };
         let mut weights = Self::build(config, &mut reader)?;
+        weights.centres = reader.centres(config)?;
         weights.extra = reader.extra()?;
         weights.prefix = prefix.into();
         Ok(weights)
@@ -114,6 +115,20 @@ impl<'a> Reader<'a> {
         }
         self.used.insert(name);
         Ok(values)
+    }
+
+    /// The centres, which only models prepared for BECR have.
+    fn centres(&mut self, config: &Config) -> Result<Option<Centres>, ModelError> {
+        let length = (config.num_hidden_layers + 1) * config.hidden_size;
+        let there = [Centres::DOCUMENTS, Centres::GROUPS]
+            .map(|name| self.file.tensor(&format!("{}{name}", self.prefix)).is_ok());
+        if there == [false, false] {
+            return Ok(None);
+        }
+        Ok(Some(Centres {
+            documents: self.floats(Centres::DOCUMENTS, &[length])?,
+            groups: self.floats(Centres::GROUPS, &[length])?,
+        }))
     }
 
     /// Finds a tensor under its name, or under the names the first BERT checkpoints used for layer norms.

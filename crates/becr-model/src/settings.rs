@@ -13,6 +13,9 @@ pub struct Settings {
     pub layers: Layers,
     /// Bits of a footprint; `null` keeps raw vectors.
     pub bits: Option<usize>,
+    /// Bits of the footprint of a document's mean vector; `null` for as many as a token has. There is one per
+    /// document, so more bits cost little, and a single similarity has no other tokens to average its error out.
+    pub document_vector_bits: Option<usize>,
     /// The hyperplanes that cut the space into footprints.
     pub hyperplanes: HyperplaneSettings,
     /// How the vectors of several token groups are composed.
@@ -31,6 +34,7 @@ impl Default for Settings {
         Self {
             layers: Layers::All,
             bits: Some(256),
+            document_vector_bits: None,
             hyperplanes: HyperplaneSettings::default(),
             similarity: Similarity::default(),
             window: 3,

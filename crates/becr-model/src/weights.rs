@@ -82,6 +82,24 @@ pub struct Extra {
     pub data: Vec<f32>,
 }
 
+/// Where vectors lie on average, at every hidden state: `[layers + 1, hidden_size]`.
+///
+/// Hidden states of many encoders crowd around one direction, so that all cosines are high and footprints spend their
+/// bits on what all vectors share. Seen from the centre, directions tell words apart again. Token groups stand
+/// without context and have a centre of their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Centres {
+    /// Of the tokens of documents.
+    pub documents: Vec<f32>,
+    /// Of the vectors of token groups.
+    pub groups: Vec<f32>,
+}
+
+impl Centres {
+    pub(crate) const DOCUMENTS: &str = "becr.centre.documents";
+    pub(crate) const GROUPS: &str = "becr.centre.groups";
+}
+
 /// All weights of an encoder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -89,6 +107,8 @@ pub struct Weights {
     pub embeddings: Embeddings,
     /// The encoder layers, first to last.
     pub layers: Vec<Layer>,
+    /// What is subtracted from vectors before they are compared; nothing if there is none.
+    pub centres: Option<Centres>,
     /// Stands before the encoder's tensor names in the file: empty or `bert.`.
     pub prefix: String,
     /// Floating-point tensors that are not the encoder's, by full name; kept so that writing loses nothing.
@@ -156,6 +176,7 @@ impl Weights {
         Ok(Self {
             embeddings,
             layers,
+            centres: None,
             prefix: String::new(),
             extra: BTreeMap::new(),
         })
@@ -193,6 +214,10 @@ impl Weights {
             push_linear(&mut list, &at("intermediate.dense"), &layer.ffn_in);
             push_linear(&mut list, &at("output.dense"), &layer.ffn_out);
             push_norm(&mut list, &at("output.LayerNorm"), &layer.ffn_norm);
+        }
+        if let Some(centres) = &self.centres {
+            list.push(Named::vector(Centres::DOCUMENTS.into(), &centres.documents));
+            list.push(Named::vector(Centres::GROUPS.into(), &centres.groups));
         }
         list
     }

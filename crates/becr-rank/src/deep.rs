@@ -19,14 +19,18 @@ pub(crate) struct DeepQuery {
 }
 
 impl DeepQuery {
-    /// Puts together terms whose groups are `footprints`, `[layer][vector][bits / 32]`.
+    /// Puts together terms whose groups are `footprints`, `[layer][vector][bits / 32]` and then the extensions,
+    /// `[vector][extension / 32]`.
     pub(crate) fn new(
         head: &Deep,
         shape: Shape,
         terms: &[QueryTerm],
-        footprints: Vec<u32>,
+        mut footprints: Vec<u32>,
     ) -> Result<Self, RankError> {
         let (layers, bits) = (usize::from(shape.layers), usize::from(shape.bits));
+        let (words, extension) = (bits / 32, usize::from(shape.extension) / 32);
+        let vectors = footprints.len() / (layers * words + extension);
+        let extensions = footprints.split_off(layers * vectors * words);
         let uses = terms.iter().map(|term| {
             let uses = term.groups.iter();
             uses.map(|used| GroupWeight {
@@ -43,9 +47,8 @@ impl DeepQuery {
                 weights.extend(row);
             }
         }
-        let words = bits / 32;
-        let last = &footprints[(layers - 1) * composite.groups() * words..];
-        let document_vector = DocumentVector::new(terms, last, bits);
+        let last = &footprints[(layers - 1) * vectors * words..];
+        let document_vector = DocumentVector::new(terms, (last, words), (&extensions, extension));
         Ok(Self {
             composite,
             weights,
@@ -63,6 +66,11 @@ impl DeepQuery {
     /// The composed document-vector similarity; `None` for a document without a token.
     pub(crate) fn document_vector(&self, record: &Record<'_>) -> Option<f32> {
         (record.tokens() > 0).then(|| self.document_vector.similarity(record.mean()))
+    }
+
+    /// What it is composed of: the similarity of each distinct vector to the document's mean.
+    pub(crate) fn document_vectors(&self, record: &Record<'_>) -> impl Iterator<Item = f32> {
+        self.document_vector.each(record.mean())
     }
 }
 
@@ -89,12 +97,21 @@ struct DocumentVector {
 }
 
 impl DocumentVector {
-    fn new(terms: &[QueryTerm], last: &[u32], bits: usize) -> Self {
+    /// For vectors whose footprints at the last layer and extensions are given, each with its number of words.
+    fn new(
+        terms: &[QueryTerm],
+        (last, words): (&[u32], usize),
+        (extensions, extension): (&[u32], usize),
+    ) -> Self {
         let total: f32 = terms.iter().map(|term| term.weight).sum();
-        let mut vectors: Vec<(f32, Vec<u8>)> = last
-            .chunks_exact(bits / 32)
-            .map(|words| (0.0, words.iter().flat_map(|w| w.to_le_bytes()).collect()))
-            .collect();
+        let bits = 32 * (words + extension);
+        let whole = |(vector, footprint): (usize, &[u32])| {
+            let rest = &extensions[vector * extension..][..extension];
+            let words = footprint.iter().chain(rest);
+            (0.0, words.flat_map(|w| w.to_le_bytes()).collect())
+        };
+        let footprints = last.chunks_exact(words).enumerate();
+        let mut vectors: Vec<(f32, Vec<u8>)> = footprints.map(whole).collect();
         for term in terms {
             for GroupUse { vector, weight, .. } in &term.groups {
                 vectors[*vector].0 += term.weight / total * weight;
@@ -108,15 +125,22 @@ impl DocumentVector {
     }
 
     fn similarity(&self, mean: &[u8]) -> f32 {
-        let parts = self.vectors.iter().map(|(weight, vector)| {
-            let (a, b) = (vector.as_chunks::<4>().0, mean.as_chunks::<4>().0);
-            let differing = a
+        let weights = self.vectors.iter().map(|(weight, _)| weight);
+        let parts = weights.zip(self.each(mean));
+        parts.map(|(weight, cosine)| weight * cosine).sum()
+    }
+
+    fn each(&self, mean: &[u8]) -> impl Iterator<Item = f32> {
+        let mean = mean.as_chunks::<4>().0;
+        self.vectors.iter().map(move |(_, vector)| {
+            let differing = vector
+                .as_chunks::<4>()
+                .0
                 .iter()
-                .zip(b)
+                .zip(mean)
                 .map(|(a, b)| (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones());
-            weight * self.cosines[differing.sum::<u32>() as usize]
-        });
-        parts.sum()
+            self.cosines[differing.sum::<u32>() as usize]
+        })
     }
 }
 
@@ -153,7 +177,11 @@ mod tests {
             term(vec![used(0, 0.25), used(1, 0.75)]),
             term(vec![used(1, 1.0)]),
         ];
-        let vector = DocumentVector::new(&terms, &[u32::MAX, 0xff00], 32);
+        let vector = DocumentVector::new(&terms, (&[u32::MAX, 0xff00], 1), (&[], 0));
         assert!((vector.similarity(&[0; 4]) - 0.493_72).abs() < 1e-5);
+        // As many bits more that say the same.
+        let footprints = [u32::MAX, 0xff00];
+        let vector = DocumentVector::new(&terms, (&footprints, 1), (&footprints, 1));
+        assert!((vector.similarity(&[0; 8]) - 0.493_72).abs() < 1e-5);
     }
 }

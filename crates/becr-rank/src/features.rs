@@ -66,6 +66,15 @@ impl Examined<'_> {
         deep.document_vector(&self.turn.record)
     }
 
+    /// The similarity of each of the query's distinct vectors to the document's mean vector, in the place of what
+    /// `out` had: what the composed similarity is a weighted sum of.
+    pub fn document_vectors(&self, out: &mut Vec<f32>) {
+        out.clear();
+        if let Some(deep) = &self.query.deep {
+            out.extend(deep.document_vectors(&self.turn.record));
+        }
+    }
+
     /// γ·CLS as the record has it, whether the head uses it or not.
     pub fn cls(&self) -> f32 {
         self.turn.record.cls()

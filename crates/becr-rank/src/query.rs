@@ -16,7 +16,7 @@ pub const MAX_QUERY_WORDS: usize = 1024;
 /// Reads a whole query with the encoder, for BECR⁻.
 pub trait QueryEncoder {
     /// The footprints of every word of `text` (as [`becr_text::words::words`] has them, in order),
-    /// `[layer][word][bits / 32]`, each the mean of its WordPieces.
+    /// `[layer][word][bits / 32]`, then the extensions, `[word][extension / 32]`; each word the mean of its WordPieces.
     fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>;
 }
 
@@ -294,6 +294,11 @@ impl Ranker {
                 vectors.extend(words);
             }
         }
+        for &(group, slot) in &distinct {
+            let bytes = records[&composition.groups[group]].extension(slot);
+            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+            vectors.extend(words);
+        }
         (terms, vectors)
     }
 
@@ -318,10 +323,12 @@ impl Ranker {
             usize::from(self.shape.layers),
             usize::from(self.shape.bits) / 32,
         );
-        let encoded = all.len() / (layers * width);
-        if encoded < words.len() || encoded * layers * width != all.len() {
+        let extension = usize::from(self.shape.extension) / 32;
+        let each = layers * width + extension;
+        let encoded = all.len() / each;
+        if encoded < words.len() || encoded * each != all.len() {
             let found = format!(
-                "{} numbers for {} words, {layers} layers and {width} numbers each",
+                "{} numbers for {} words of {each} numbers each",
                 all.len(),
                 words.len()
             );
@@ -332,6 +339,10 @@ impl Ranker {
             for term in &terms {
                 vectors.extend(&all[(layer * encoded + term.position) * width..][..width]);
             }
+        }
+        for term in &terms {
+            let at = encoded * layers * width + term.position * extension;
+            vectors.extend(&all[at..][..extension]);
         }
         let term = |(vector, term): (usize, &&becr_text::groups::Term)| QueryTerm {
             position: term.position,

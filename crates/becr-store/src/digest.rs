@@ -21,6 +21,7 @@ impl Snapshot<'_> {
             &[
                 header.shape.layers.to_le_bytes(),
                 header.shape.bits.to_le_bytes(),
+                header.shape.extension.to_le_bytes(),
             ]
             .concat(),
         );

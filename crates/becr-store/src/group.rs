@@ -1,4 +1,5 @@
-//! A token group as one value: a checksum, then the footprints of its one or two words, layer after layer.
+//! A token group as one value: a checksum, then the footprints of its one or two words, layer after layer, then their
+//! extensions for document vectors.
 
 use crate::Shape;
 use becr_text::groups::{Slot, TokenGroup};
@@ -11,6 +12,7 @@ const CHECKSUM: usize = 8;
 pub struct GroupRecord<'a> {
     footprints: &'a [u8],
     slots: usize,
+    layers: usize,
     footprint_bytes: usize,
 }
 
@@ -40,17 +42,18 @@ impl<'a> GroupRecord<'a> {
             return Err("its checksum does not match its bytes");
         }
         let footprint_bytes = usize::from(shape.bits) / 8;
-        if footprints.len() != usize::from(shape.layers) * slots * footprint_bytes {
+        if footprints.len() != shape.group_bytes(slots) {
             return Err("its size is not that of the store's layers and bits");
         }
         Ok(Self {
             footprints,
             slots,
+            layers: usize::from(shape.layers),
             footprint_bytes,
         })
     }
 
-    /// All footprints, in the order layer, slot.
+    /// All footprints, in the order layer, slot, then the extensions.
     pub fn footprints(&self) -> &'a [u8] {
         self.footprints
     }
@@ -58,12 +61,19 @@ impl<'a> GroupRecord<'a> {
     /// The footprint at a layer (counting the kept ones from 0) of the group's first or second word. A
     /// uni-gram has one vector, whichever is asked for.
     pub fn footprint(&self, layer: usize, slot: Slot) -> &'a [u8] {
-        let slot = match slot {
-            Slot::Second if self.slots == 2 => 1,
-            _ => 0,
-        };
-        let at = (layer * self.slots + slot) * self.footprint_bytes;
+        let at = (layer * self.slots + self.place(slot)) * self.footprint_bytes;
         &self.footprints[at..at + self.footprint_bytes]
+    }
+
+    /// What follows the footprint at the last layer when the group is compared with a document's mean vector.
+    pub fn extension(&self, slot: Slot) -> &'a [u8] {
+        let extensions = &self.footprints[self.layers * self.slots * self.footprint_bytes..];
+        let bytes = extensions.len() / self.slots;
+        &extensions[self.place(slot) * bytes..][..bytes]
+    }
+
+    fn place(&self, slot: Slot) -> usize {
+        usize::from(slot == Slot::Second && self.slots == 2)
     }
 }
 
@@ -74,6 +84,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
+        extension: 0,
     };
 
     #[test]
@@ -82,6 +93,16 @@ mod tests {
         let pair = GroupRecord::decode(&bytes, 2, SHAPE).unwrap();
         assert_eq!(pair.footprint(0, Slot::First), [0, 1, 2, 3]);
         assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
+        assert!(pair.extension(Slot::Second).is_empty());
+        let wide = Shape {
+            extension: 32,
+            ..SHAPE
+        };
+        let bytes = encode(&(0..24).collect::<Vec<u8>>());
+        let pair = GroupRecord::decode(&bytes, 2, wide).unwrap();
+        assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
+        assert_eq!(pair.extension(Slot::First), [16, 17, 18, 19]);
+        assert_eq!(pair.extension(Slot::Second), [20, 21, 22, 23]);
         let bytes = encode(&[7; 8]);
         let word = GroupRecord::decode(&bytes, 1, SHAPE).unwrap();
         assert_eq!(word.footprint(1, Slot::Second), [7; 4]);

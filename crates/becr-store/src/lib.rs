@@ -16,7 +16,7 @@
 //! use becr_store::{Header, NewDocument, Shape, Store};
 //!
 //! let folder = tempfile::tempdir()?;
-//! let header = Header::new("encoder-1", Shape { layers: 1, bits: 32 }, 3);
+//! let header = Header::new("encoder-1", Shape::new(1, 32), 3);
 //! let store = Store::create(folder.path(), &header)?;
 //! let mut update = store.update()?;
 //! update.put(&NewDocument {

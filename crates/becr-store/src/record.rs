@@ -4,7 +4,7 @@
 //!  0  "BECR"            20  bytes of the forward index    48  footprints: layer after layer, in tiles
 //!  4  version    u16    24  checksum              u64      …  footprint of the document's mean vector
 //!  6  layers     u16    32  bytes of one layer    u32      …  features: (number of the name u32, value f32)
-//!  8  bits       u16    36  zero                           …  forward index
+//!  8  bits       u16    36  extension                      …  forward index
 //! 10  features   u16
 //! 12  tokens     u32
 //! 16  CLS        f32
@@ -31,6 +31,32 @@ pub struct Shape {
     pub layers: u16,
     /// Bits of a footprint: a multiple of 32.
     pub bits: u16,
+    /// Bits that the footprint of a document's mean vector has beyond a token's: a multiple of 32. Token groups
+    /// have them too, so that both can be compared.
+    #[serde(default)]
+    pub extension: u16,
+}
+
+impl Shape {
+    /// Footprints of `layers` layers and `bits` bits, those of mean vectors too.
+    pub fn new(layers: u16, bits: u16) -> Self {
+        Self {
+            layers,
+            bits,
+            extension: 0,
+        }
+    }
+
+    /// Bytes of the footprint of a document's mean vector.
+    pub fn mean_bytes(self) -> usize {
+        (usize::from(self.bits) + usize::from(self.extension)) / 8
+    }
+
+    /// Bytes of a token group of `slots` words.
+    pub(crate) fn group_bytes(self, slots: usize) -> usize {
+        let footprints = usize::from(self.layers) * usize::from(self.bits);
+        slots * (footprints + usize::from(self.extension)) / 8
+    }
 }
 
 /// A record to be written.
@@ -70,7 +96,7 @@ impl NewRecord<'_> {
         {
             return Err("its footprints do not divide into the store's layers");
         }
-        if self.mean.len() != usize::from(shape.bits) / 8 {
+        if self.mean.len() != shape.mean_bytes() {
             return Err("its mean footprint has not the store's number of bits");
         }
         let layer_bytes = u32::try_from(self.footprints.len() / layers.max(1));
@@ -97,6 +123,7 @@ impl NewRecord<'_> {
         bytes.extend_from_slice(&forward_bytes.to_le_bytes());
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend_from_slice(&layer_bytes.to_le_bytes());
+        bytes.extend_from_slice(&shape.extension.to_le_bytes());
         bytes.resize(FOOTPRINTS, 0);
         bytes.extend_from_slice(self.footprints);
         bytes.extend_from_slice(self.mean);
@@ -124,7 +151,7 @@ impl<'a> Record<'a> {
             return Err("its checksum does not match its bytes");
         }
         let layers = usize::from(u16_at(bytes, 6));
-        let mean_bytes = usize::from(u16_at(bytes, 8)) / 8;
+        let mean_bytes = (usize::from(u16_at(bytes, 8)) + usize::from(u16_at(bytes, 36))) / 8;
         let features = usize::from(u16_at(bytes, 10));
         let layer_bytes = u32_at(bytes, 32) as usize;
         let forward_at = FOOTPRINTS + layers * layer_bytes + mean_bytes + 8 * features;
@@ -233,6 +260,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 64,
+        extension: 0,
     };
 
     prop_compose! {

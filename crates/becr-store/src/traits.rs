@@ -178,6 +178,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
+        extension: 0,
     };
 
     /// A store that hands out copies, as one behind a network does: records as bytes by key.

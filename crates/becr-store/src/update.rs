@@ -152,11 +152,12 @@ impl<'s> Update<'s> {
         Ok(true)
     }
 
-    /// Stores a token group: its footprints in the order layer, slot. Pairs must come before documents, whose
+    /// Stores a token group: its footprints in the order layer, slot, then its
+    /// extensions. Pairs must come before documents, whose
     /// pairs are counted as they come.
     pub fn put_group(&mut self, group: &TokenGroup, footprints: &[u8]) -> Result<(), StoreError> {
         let (slots, shape) = (group::slots(group), self.store.header().shape);
-        let expected = slots * usize::from(shape.layers) * usize::from(shape.bits) / 8;
+        let expected = shape.group_bytes(slots);
         let refused = |reason: String| StoreError::Refused {
             what: format!("token group \"{group}\""),
             reason,

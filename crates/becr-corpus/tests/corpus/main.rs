@@ -4,6 +4,7 @@ mod compression;
 mod folder;
 mod jsonl;
 mod msmarco;
+mod pairs;
 mod properties;
 mod queries;
 mod sgml;

@@ -11,9 +11,12 @@ mod scratch;
 mod tests;
 
 use crate::kernel::{Finish, Panels, Simd};
-use crate::{Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
-use becr_footprint::lsh::pack_signs;
-use becr_model::{Config, Embeddings, Weights};
+use crate::{
+    Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, document_vector_hyperplanes,
+    hyperplanes,
+};
+use becr_footprint::lsh::{Hyperplanes, pack_signs};
+use becr_model::{Centres, Config, Embeddings, Weights};
 use layer::Layer;
 use rayon::prelude::*;
 use scratch::{Scratch, ScratchPool, padded};
@@ -34,6 +37,8 @@ pub struct NativeEncoder {
     embeddings: Embeddings,
     layers: Vec<Layer>,
     planes: Option<Panels>,
+    document_planes: Option<Hyperplanes>,
+    centres: Option<Centres>,
     scratch: ScratchPool,
 }
 
@@ -68,6 +73,8 @@ impl NativeEncoder {
                 .map(|layer| Layer::new(simd, config.head_size(), layer))
                 .collect(),
             planes,
+            document_planes: document_vector_hyperplanes(config)?,
+            centres: weights.centres,
             scratch: ScratchPool::default(),
             shape,
         })
@@ -131,6 +138,7 @@ impl NativeEncoder {
         &self,
         planes: &Panels,
         states: &[f32],
+        centre: &[f32],
         spans: &[Range<usize>],
         out: &mut [u32],
     ) -> Result<(), EncodeError> {
@@ -144,7 +152,7 @@ impl NativeEncoder {
             self.scratch.with(|Scratch { input, output, .. }| {
                 let input = input.at_least(spans.len() * stride);
                 for (row, span) in input.chunks_exact_mut(stride).zip(spans) {
-                    mean(states, dim, span, &mut row[..dim]);
+                    mean(states, dim, span, centre, &mut row[..dim]);
                 }
                 let output = output.at_least(spans.len() * bits);
                 let finish = Finish::default();
@@ -164,8 +172,8 @@ impl NativeEncoder {
     }
 }
 
-/// The mean of the rows of a span.
-fn mean(states: &[f32], dim: usize, span: &Range<usize>, out: &mut [f32]) {
+/// The mean of the rows of a span, seen from `centre`, which may be empty.
+fn mean(states: &[f32], dim: usize, span: &Range<usize>, centre: &[f32], out: &mut [f32]) {
     let mut rows = states[span.start * dim..span.end * dim].chunks_exact(dim);
     if let Some(first) = rows.next() {
         out.copy_from_slice(first);
@@ -177,6 +185,7 @@ fn mean(states: &[f32], dim: usize, span: &Range<usize>, out: &mut [f32]) {
         let share = 1.0 / span.len() as f32;
         out.iter_mut().for_each(|x| *x *= share);
     }
+    out.iter_mut().zip(centre).for_each(|(x, c)| *x -= c);
 }
 
 impl Backend for NativeEncoder {
@@ -186,6 +195,10 @@ impl Backend for NativeEncoder {
 
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn document_planes(&self) -> Option<&Hyperplanes> {
+        self.document_planes.as_ref()
     }
 
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
@@ -207,14 +220,16 @@ impl Backend for NativeEncoder {
         let per_layer = wanted.footprints.len() * words;
         let mut footprints = vec![0; self.shape.layers.len() * per_layer];
         let mut vectors = vec![0.0; wanted.vectors.len() * dim];
+        let centres = wanted.centre.rows(self.centres.as_ref(), &self.shape);
         let mut layer = 0;
         self.forward(batch, |states| {
             let out = &mut footprints[layer * per_layer..][..per_layer];
-            self.project(planes, states, &wanted.footprints, out)?;
+            let centre = centres.get(layer).copied().unwrap_or_default();
+            self.project(planes, states, centre, &wanted.footprints, out)?;
             layer += 1;
             if layer == self.shape.layers.len() {
                 for (row, span) in vectors.chunks_exact_mut(dim).zip(&wanted.vectors) {
-                    mean(states, dim, span, row);
+                    mean(states, dim, span, centre, row);
                 }
             }
             Ok(())

@@ -1,6 +1,7 @@
 //! The forward pass against plain loops in double precision, and against itself in other company.
 
 use super::*;
+use crate::Centre;
 use becr_model::{LayerNorm, Layers, Linear, Settings};
 use proptest::prelude::*;
 
@@ -181,12 +182,24 @@ fn footprints_are_those_of_the_hidden_states() {
     let config = odd_config();
     let planes = hyperplanes(&config).unwrap().unwrap();
     let batch = batch(&[12, 30], 2);
-    for simd in Simd::available() {
-        let encoder = encoder(&config, simd);
+    let mut weights = Weights::random(&config, 3, 8.0);
+    let spread = |seed: usize| (0..4 * 30).map(move |i| ((i * seed) % 17) as f32 / 8.0 - 1.0);
+    weights.centres = Some(Centres {
+        documents: spread(5).collect(),
+        groups: spread(7).collect(),
+    });
+    let kinds = [Centre::Documents, Centre::Groups];
+    for (simd, centre) in Simd::available()
+        .into_iter()
+        .flat_map(|simd| kinds.map(|kind| (simd, kind)))
+    {
+        let encoder = NativeEncoder::with_simd(&config, weights.clone(), simd).unwrap();
+        let centres = centre.rows(weights.centres.as_ref(), encoder.shape());
         let states = encoder.hidden_states(&batch).unwrap();
         let wanted = Wanted {
             footprints: vec![0..1, 3..6, 41..42],
             vectors: vec![0..1, 13..41],
+            centre,
         };
         let encoded = encoder.encode(&batch, &wanted).unwrap();
         let mean = |layer: usize, span: &Range<usize>| -> Vec<f32> {
@@ -195,7 +208,9 @@ fn footprints_are_those_of_the_hidden_states() {
                     .map(|token| states.vector(layer, token)[c])
                     .sum::<f32>()
             };
-            (0..30).map(|c| sum(c) / span.len() as f32).collect()
+            (0..30)
+                .map(|c| sum(c) / span.len() as f32 - centres[layer][c])
+                .collect()
         };
         for layer in 0..4 {
             for (i, span) in wanted.footprints.iter().enumerate() {
@@ -226,7 +241,7 @@ fn what_cannot_be_encoded_is_refused() {
     for span in [3..3, 2..4, 7..9] {
         let wanted = Wanted {
             footprints: vec![span],
-            vectors: vec![],
+            ..Wanted::default()
         };
         assert!(matches!(
             native.encode(&batch(&[3], 0), &wanted),
@@ -258,7 +273,7 @@ proptest! {
     fn company_and_threads_change_no_bit(lengths in prop::collection::vec(1usize..41, 1..30), threads in 1usize..5, seed in 0usize..100) {
         let config = odd_config();
         let batch = batch(&lengths, seed);
-        let tokens = Wanted { footprints: (0..batch.tokens()).map(|t| t..t + 1).collect(), vectors: vec![] };
+        let tokens = Wanted { footprints: (0..batch.tokens()).map(|t| t..t + 1).collect(), ..Wanted::default() };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for simd in Simd::available() {
             let encoder = encoder(&config, simd);
@@ -268,7 +283,7 @@ proptest! {
             for range in batch.sequences() {
                 let single = Batch::from_iter([batch.ids()[range.clone()].iter().copied()]);
                 let alone = encoder.hidden_states(&single).unwrap();
-                let wanted = Wanted { footprints: (0..range.len()).map(|t| t..t + 1).collect(), vectors: vec![] };
+                let wanted = Wanted { footprints: (0..range.len()).map(|t| t..t + 1).collect(), ..Wanted::default() };
                 let encoded = encoder.encode(&single, &wanted).unwrap().footprints;
                 for layer in 0..4 {
                     prop_assert_eq!(&alone.layers[layer], &together.layers[layer][range.start * 30..range.end * 30]);

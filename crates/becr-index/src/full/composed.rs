@@ -28,7 +28,7 @@ pub(super) struct Composer<'a> {
     pieces: &'a WordPieces,
 }
 
-/// The footprint of a word at every layer, one after the other; `None` if the store knows nothing of it.
+/// The footprint of a word at every layer, one after the other, then its extension; `None` if the store knows nothing of it.
 type WordFootprint = Option<Vec<u32>>;
 
 impl<'a> Composer<'a> {
@@ -108,7 +108,7 @@ impl<'a> Composer<'a> {
             return None;
         }
         let mut footprint = Vec::with_capacity(usize::from(shape.layers) * width(shape));
-        let mut vote = Vote::new(shape);
+        let mut vote = Vote::new(usize::from(shape.bits));
         for layer in 0..usize::from(shape.layers) {
             for (group, member) in &known {
                 let bytes = group.footprint(layer, member.slot);
@@ -117,13 +117,20 @@ impl<'a> Composer<'a> {
             }
             footprint.extend(vote.take());
         }
+        let mut vote = Vote::new(usize::from(shape.extension));
+        for (group, member) in &known {
+            let bytes = group.extension(member.slot);
+            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+            vote.add(words, f64::from(member.weight));
+        }
+        footprint.extend(vote.take());
         Some(footprint)
     }
 }
 
-/// The vote of the known words at the last layer.
+/// The vote of the known words at the last layer, with the extension that follows it.
 fn mean(words: &[WordFootprint], shape: Shape) -> Vec<u8> {
-    let mut vote = Vote::new(shape);
+    let mut vote = Vote::new(8 * shape.mean_bytes());
     let last = usize::from(shape.layers).saturating_sub(1) * width(shape);
     for word in words.iter().flatten() {
         vote.add(word[last..].iter().copied(), 1.0);
@@ -142,9 +149,9 @@ struct Vote {
 }
 
 impl Vote {
-    fn new(shape: Shape) -> Self {
+    fn new(bits: usize) -> Self {
         Self {
-            sums: vec![0.0; usize::from(shape.bits)],
+            sums: vec![0.0; bits],
         }
     }
 
@@ -176,6 +183,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
+        extension: 0,
     };
     const VOCABULARY: &[u8] = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nriver\nbank\nwater\n##s\n";
 

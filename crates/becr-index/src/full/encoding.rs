@@ -10,6 +10,7 @@ use becr_model::Model;
 pub struct DocumentEncoder<'a> {
     /// The encoder.
     pub encoder: &'a Encoder,
+    /// Those of mean vectors.
     hyperplanes: Hyperplanes,
     shape: Shape,
 }
@@ -27,7 +28,7 @@ pub(crate) struct Footprints {
 impl<'a> DocumentEncoder<'a> {
     /// For the footprints of `model`, computed by `encoder`.
     pub fn new(model: &Model, encoder: &'a Encoder) -> Result<Self, IndexError> {
-        let hyperplanes = becr_encoder::hyperplanes(&model.config)?;
+        let hyperplanes = becr_encoder::document_vector_hyperplanes(&model.config)?;
         let hyperplanes =
             hyperplanes.ok_or_else(|| IndexError::RawModel(model.directory.clone()))?;
         Ok(Self {
@@ -44,7 +45,7 @@ impl<'a> DocumentEncoder<'a> {
         let layout = DocumentLayout::new(self.shape.layers.len(), tokens, bits)?;
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&document.footprints, &mut tiles)?;
-        let mut mean = vec![0; self.shape.words()];
+        let mut mean = vec![0; self.hyperplanes.words()];
         self.hyperplanes.footprint(&document.mean, &mut mean)?;
         let mean = mean.iter().flat_map(|word| word.to_le_bytes()).collect();
         Ok(Footprints {

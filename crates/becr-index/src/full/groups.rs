@@ -115,6 +115,7 @@ impl FullBuild<'_> {
                 let bytes: Vec<u8> = encoded
                     .footprints
                     .iter()
+                    .chain(&encoded.extension)
                     .flat_map(|word| word.to_le_bytes())
                     .collect();
                 update.put_group(group, &bytes)?;

@@ -64,6 +64,7 @@ pub(super) fn large_records(dir: &Path, documents: u64) -> anyhow::Result<()> {
     let shape = Shape {
         layers: LAYERS,
         bits: BITS,
+        extension: 0,
     };
     let layout = DocumentLayout::new(usize::from(LAYERS), TOKENS, usize::from(BITS))?;
     let bar = progress::counting(documents, "records written");
@@ -87,7 +88,7 @@ pub(super) fn write(
     let store = Store::create(dir, &Header::new("synthetic", shape, 3))?;
     let mut dice = Dice::new(1);
     let mut footprints = vec![0; bytes];
-    let mean = vec![0; usize::from(shape.bits) / 8];
+    let mean = vec![0; shape.mean_bytes()];
     for first in (0..documents).step_by(BATCH as usize) {
         let mut update = store.update()?;
         let mut ids = Vec::new();

@@ -1,0 +1,112 @@
+//! What a configuration must fulfil beyond the form of its values, and where its paths start.
+
+use super::{Config, Role, SetConfig, StoredWeights};
+use std::path::{Path, PathBuf};
+
+impl Config {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.model.base.is_none() && self.index.path.is_none() {
+            return Err("[model] base: name a model directory, or an index in [index] path".into());
+        }
+        if self.output.model.file_name().is_none() {
+            return Err("[output] model: name a directory for the trained model".into());
+        }
+        if self.index.path.is_some() {
+            let model = &self.model;
+            if model.layers.is_some() || model.bits.is_some() || model.hyperplanes_seed.is_some() {
+                return Err("[model] layers, bits and hyperplanes_seed are those of the index in [index] path; \
+                     leave them out, or let the training make its own index".into());
+            }
+            if model.weights != StoredWeights::Keep {
+                return Err("[model] weights: other weights would not fit the index in [index] path; leave it out".into());
+            }
+        }
+        let share = |name: &str, value: f64| match (0.0..=1.0).contains(&value) {
+            true => Ok(()),
+            false => Err(format!(
+                "{name}: expected a number from 0 to 1, found {value}"
+            )),
+        };
+        share("[data] near_duplicate", self.data.near_duplicate)?;
+        share("[validation] share", self.validation.share)?;
+        let positive = |name: &str, value: usize| match value {
+            0 => Err(format!("{name}: expected at least 1, found 0")),
+            _ => Ok(()),
+        };
+        positive("[data] max_query_words", self.data.max_query_words)?;
+        positive("[data] candidates", self.data.candidates)?;
+        positive(
+            "[data] max_document_words",
+            self.data.max_document_words.unwrap_or(1),
+        )?;
+        positive("[[data.sets]]", self.data.sets.len())?;
+        for (number, set) in self.data.sets.iter().enumerate() {
+            let named =
+                |message: String| format!("[[data.sets]] {} ({}): {message}", number + 1, set.name);
+            self.check_set(set).map_err(named)?;
+            share("drop_words", set.drop_words).map_err(named)?;
+            if self.data.sets[..number]
+                .iter()
+                .any(|other| other.name == set.name)
+            {
+                return Err(named("an earlier set has this name; choose another".into()));
+            }
+        }
+        if let Some(folds) = &self.folds {
+            becr_eval::parse_measures(&folds.measures)
+                .map_err(|e| format!("[folds] measures: {e}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_set(&self, set: &SetConfig) -> Result<(), String> {
+        if set.name.is_empty() || set.name.contains(|c: char| c.is_whitespace() || c == '/') {
+            return Err("name: expected a word without blanks and slashes".into());
+        }
+        let problem = match (&set.pairs, &set.queries, &set.qrels, &self.index.path) {
+            (Some(_), None, None, _) if !set.corpus.is_empty() || set.run.is_some() => {
+                "pairs bring their documents; leave corpus and run out"
+            }
+            (Some(_), None, None, Some(_)) => {
+                "pairs bring their documents, but [index] path names an index that exists; name queries and qrels of its \
+                 documents, or leave [index] path out"
+            }
+            (None, Some(_), Some(_), Some(_)) if !set.corpus.is_empty() => {
+                "leave corpus out: the documents are those of the index in [index] path"
+            }
+            (None, Some(_), Some(_), None) if set.corpus.is_empty() => {
+                "corpus: name the files of the documents, or an index in [index] path"
+            }
+            (Some(_), None, None, _) | (None, Some(_), Some(_), _) => match (&self.folds, set.role)
+            {
+                (Some(_), Role::Validation) => {
+                    "role: with [folds] validation queries come from the folds; use \"split\" or \"train\""
+                }
+                _ => return Ok(()),
+            },
+            _ => "name either pairs, or queries and qrels",
+        };
+        Err(problem.into())
+    }
+
+    pub(super) fn resolve(&mut self, folder: &Path) {
+        let absolute = |path: &mut PathBuf| *path = folder.join(&path);
+        absolute(&mut self.output.model);
+        self.output.work.iter_mut().for_each(absolute);
+        self.model.base.iter_mut().for_each(absolute);
+        self.index.path.iter_mut().for_each(absolute);
+        for set in &mut self.data.sets {
+            let single = [
+                &mut set.pairs,
+                &mut set.queries,
+                &mut set.qrels,
+                &mut set.run,
+            ];
+            single.into_iter().flatten().for_each(absolute);
+            set.corpus.iter_mut().for_each(absolute);
+        }
+        if let Some(folds) = &mut self.folds {
+            folds.file.iter_mut().for_each(absolute);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The model that a training starts from.
+
+use super::DataError;
+use crate::config::{Config, StoredWeights};
+use becr_index::manifest::Manifest;
+use becr_model::{HEAD_FILE, Model, Storage};
+use std::path::{Path, PathBuf};
+
+/// The model to train, as it will be served: its layers, bits and stored weights are those of the configuration. For an
+/// index that exists it is the model that the index was built with; else a copy in `work`.
+pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
+    let directory = directory(config)?;
+    let mut model = Model::read(&directory)?;
+    if config.index.path.is_some() {
+        return Ok(model);
+    }
+    let wanted = &config.model;
+    let mut settings = model.config.settings();
+    if let Some(layers) = &wanted.layers {
+        settings.layers = layers.clone();
+    }
+    settings.bits = wanted.bits.or(settings.bits);
+    settings.hyperplanes.seed = wanted.hyperplanes_seed.unwrap_or(settings.hyperplanes.seed);
+    settings.window = wanted.window.unwrap_or(settings.window);
+    model.config.becr = Some(settings);
+    let copy = work.join("model");
+    match wanted.weights {
+        StoredWeights::Keep => model.copy(&copy)?,
+        StoredWeights::F32 => model.write(&copy, Storage::F32)?,
+        StoredWeights::F16 => model.write(&copy, Storage::F16)?,
+        StoredWeights::Int8 => model.write(&copy, Storage::I8)?,
+    }
+    copy_head(&directory, &copy)?;
+    Ok(Model::read(&copy)?)
+}
+
+fn directory(config: &Config) -> Result<PathBuf, DataError> {
+    if let Some(base) = &config.model.base {
+        return Ok(base.clone());
+    }
+    let index = config.index.path.as_deref().unwrap_or(Path::new(""));
+    match Manifest::read(index)?.model {
+        Some(model) => Ok(model.directory),
+        None => Err(becr_index::IndexError::Lexical(index.to_owned()).into()),
+    }
+}
+
+/// A head to go on from travels along.
+fn copy_head(from: &Path, to: &Path) -> Result<(), DataError> {
+    let (from, to) = (from.join(HEAD_FILE), to.join(HEAD_FILE));
+    if from.is_file() {
+        let copied = std::fs::read(&from).and_then(|bytes| std::fs::write(&to, bytes));
+        copied.map_err(DataError::io(&to, "cannot write"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,378 @@
+//! Batches with the encoder frozen: footprints and features of an index, computed by the ranker that will serve.
+
+use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Terms};
+use crate::learn::{Picked, Source};
+use crate::model::bins::{self, BINS};
+use crate::{Candidate, Example, ModelOptions, TrainError};
+use becr_model::{Feature, Head};
+use becr_rank::{Examined, LEXICAL_FEATURES, Options, RankError, RankQuery, RankWorkspace, Ranker};
+use becr_store::Store;
+use rayon::prelude::*;
+
+/// The feature that depends on the list of candidates.
+const FIRST_STAGE: &str = "first_stage";
+
+/// What of the deep part is computed beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Nothing,
+    LogSums,
+    Histograms,
+    Groups,
+}
+
+/// A document as its query sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    /// In the order of the head's lexical, then its other features; `None` where missing.
+    pub(crate) features: Vec<Option<f32>>,
+    /// Similarity of the query and the document's mean vector.
+    pub(crate) document_vector: Option<f32>,
+    /// `[layer][kernel]`: log-sums, summed over the terms with their weights.
+    pub(crate) log_sums: Vec<f32>,
+    /// `[layer][term or vector][token]`.
+    pub(crate) similarities: Vec<f32>,
+    pub(crate) tokens: usize,
+    /// Similarities of the query's vectors and the document's mean vector.
+    pub(crate) means: Vec<f32>,
+}
+
+/// A query and the documents picked for it.
+type Looked = (RankQuery, Vec<Row>);
+
+/// An index to learn from.
+pub(crate) struct Frozen<'a> {
+    store: &'a Store,
+    ranker: Ranker,
+    examples: &'a [Example],
+    detail: Detail,
+    /// Of each lexical feature of the head, its place among the ranker's; `None` for the first stage's.
+    lexical: Vec<Option<usize>>,
+}
+
+impl<'a> Frozen<'a> {
+    /// Looks at examples through a ranker.
+    pub(crate) fn new(
+        store: &'a Store,
+        ranker: Ranker,
+        examples: &'a [Example],
+        options: &ModelOptions,
+    ) -> Self {
+        let place = |feature: &Feature| {
+            let place = LEXICAL_FEATURES
+                .iter()
+                .position(|name| *name == feature.name);
+            place.filter(|_| feature.name != FIRST_STAGE)
+        };
+        Self {
+            store,
+            lexical: ranker.head().lexical.iter().map(place).collect(),
+            ranker,
+            examples,
+            detail: match (options.train_composition, options.train_kernels) {
+                (true, _) => Detail::Groups,
+                (false, true) => Detail::Histograms,
+                (false, false) => Detail::LogSums,
+            },
+        }
+    }
+
+    /// The head that features are standardised with.
+    fn head(&self) -> &Head {
+        self.ranker.head()
+    }
+
+    /// Looks at documents of many queries, on all cores, in order.
+    fn look(&self, picked: &[Picked], detail: Detail) -> Result<Vec<Looked>, TrainError> {
+        picked
+            .par_iter()
+            .map_init(RankWorkspace::new, |work, picked| {
+                self.look_at(picked, detail, work)
+            })
+            .collect()
+    }
+
+    fn look_at(
+        &self,
+        picked: &Picked,
+        detail: Detail,
+        work: &mut RankWorkspace,
+    ) -> Result<Looked, TrainError> {
+        let example = &self.examples[picked.example];
+        let snapshot = self.store.snapshot()?;
+        let query = self
+            .ranker
+            .query(&snapshot, &example.query, &Options::default(), None)?;
+        let apart = match detail {
+            Detail::Groups => query.taken_apart()?,
+            _ => None,
+        };
+        let candidates: Vec<_> = picked.documents.iter().map(plain).collect();
+        let mut rows = Vec::with_capacity(candidates.len());
+        let seen = self
+            .ranker
+            .features(&query, &snapshot, &candidates, work, |examined| {
+                let first_stage = picked.documents[examined.place()].first_stage;
+                let mut row = self.row(examined, first_stage);
+                match detail {
+                    Detail::Nothing => {}
+                    Detail::LogSums => row.log_sums = self.log_sums(&query, examined.log_sums()?),
+                    Detail::Histograms => examined.similarities(&mut row.similarities)?,
+                    Detail::Groups => {
+                        if let Some(apart) = &apart {
+                            examined.similarities_to(apart, &mut row.similarities)?;
+                            examined.document_vectors(&mut row.means);
+                        }
+                    }
+                }
+                rows.push(row);
+                Ok::<(), RankError>(())
+            });
+        match seen {
+            Ok(()) => Ok((query, rows)),
+            Err(RankError::NoDocument(number)) => Err(TrainError::Document {
+                id: example.id.clone(),
+                number,
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn row(&self, examined: &Examined<'_>, first_stage: Option<f32>) -> Row {
+        let lexical = self.lexical.iter().map(|place| match place {
+            Some(place) => Some(examined.lexical()[*place]),
+            None => Some(first_stage.unwrap_or(0.0)),
+        });
+        Row {
+            features: lexical.chain(examined.named().iter().copied()).collect(),
+            document_vector: examined.document_vector(),
+            tokens: examined.tokens(),
+            ..Row::default()
+        }
+    }
+
+    /// `[layer][kernel]` of `[layer][term][kernel]`.
+    fn log_sums(&self, query: &RankQuery, log_sums: &[f32]) -> Vec<f32> {
+        let (kernels, terms) = (self.ranker.kernels().len(), query.terms().len());
+        let mut sums = vec![0.0; self.head().layers() * kernels];
+        let layers = log_sums.chunks_exact((terms * kernels).max(1));
+        for (sums, layer) in sums.chunks_exact_mut(kernels).zip(layers) {
+            for (term, log_sums) in query.terms().iter().zip(layer.chunks_exact(kernels)) {
+                for (sum, log_sum) in sums.iter_mut().zip(log_sums) {
+                    *sum += term.weight * log_sum;
+                }
+            }
+        }
+        sums
+    }
+
+    /// All numbers of some examples' documents, to be measured.
+    pub(crate) fn rows(&self, picked: &[Picked]) -> Result<Vec<Row>, TrainError> {
+        let looked = self.look(picked, Detail::LogSums)?;
+        Ok(looked.into_iter().flat_map(|(_, rows)| rows).collect())
+    }
+}
+
+/// A candidate without a list: its first-stage score is relative to a longer one.
+fn plain(candidate: &Candidate) -> becr_rank::Candidate<'static> {
+    becr_rank::Candidate {
+        number: candidate.number,
+        ..Default::default()
+    }
+}
+
+impl Frozen<'_> {
+    /// Kinds of token groups: uni-grams, and pairs by distance.
+    pub(crate) fn kinds(&self) -> usize {
+        self.head().deep.composition.pairs.len() + 1
+    }
+
+    /// A batch whose deep part is yet to come, and its queries.
+    pub(crate) fn without_deep(
+        &self,
+        picked: &[Picked],
+        candidates: usize,
+    ) -> Result<(Batch, Vec<RankQuery>), TrainError> {
+        let looked = self.look(picked, Detail::Nothing)?;
+        let batch = self.lay_out(picked, &looked, candidates);
+        let queries = looked.into_iter().map(|(query, _)| query);
+        Ok((batch, queries.collect()))
+    }
+
+    /// Features of all candidates, standardised.
+    fn lay_out(&self, picked: &[Picked], looked: &[Looked], candidates: usize) -> Batch {
+        let head = self.head();
+        let known: Vec<&Feature> = head.lexical.iter().chain(&head.others.features).collect();
+        let mut present = Vec::new();
+        let mut features = Vec::new();
+        for (_, row) in (Padded { looked, candidates }).rows() {
+            present.push(row.is_some());
+            let value = |(place, feature): (usize, &&Feature)| {
+                let value = row.and_then(|row| row.features[place]);
+                value.map_or(0.0, |value| feature.standardised(value))
+            };
+            features.extend(known.iter().enumerate().map(value));
+        }
+        let ids = picked
+            .iter()
+            .map(|picked| self.examples[picked.example].id.clone());
+        Batch {
+            ids: ids.collect(),
+            candidates,
+            present,
+            features,
+            deep: Deep::Pooled(Pooled::default()),
+        }
+    }
+}
+
+impl Source for Frozen<'_> {
+    fn batch(&self, picked: &[Picked], candidates: usize, _: usize) -> Result<Batch, TrainError> {
+        let looked = self.look(picked, self.detail)?;
+        let mut batch = self.lay_out(picked, &looked, candidates);
+        let padded = Padded {
+            looked: &looked,
+            candidates,
+        };
+        let layers = self.head().layers();
+        // A missing one contributes as much as the mean: nothing.
+        let vector = self.head().deep.document_vector.as_ref();
+        let mean = vector.map_or(0.0, |vector| vector.mean);
+        let vector = |row: Option<&Row>| row.and_then(|row| row.document_vector).unwrap_or(mean);
+        let document_vector = padded.rows().map(|(_, row)| vector(row)).collect();
+        batch.deep = match self.detail {
+            Detail::Histograms => Deep::Histograms(Histograms {
+                document_vector,
+                ..padded.histograms(layers)
+            }),
+            Detail::Groups => Deep::Groups(padded.groups(layers, self.kinds())),
+            Detail::Nothing | Detail::LogSums => Deep::Pooled(Pooled {
+                log_sums: padded.log_sums(layers * self.ranker.kernels().len()),
+                document_vector,
+            }),
+        };
+        Ok(batch)
+    }
+}
+
+/// Rows of queries that all have the same number of candidates, present or not.
+struct Padded<'a> {
+    looked: &'a [Looked],
+    candidates: usize,
+}
+
+impl<'a> Padded<'a> {
+    fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a Row>)> {
+        let candidates = self.candidates;
+        (self.looked.iter())
+            .flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))
+    }
+
+    fn log_sums(&self, width: usize) -> Vec<f32> {
+        let mut all = Vec::with_capacity(self.looked.len() * self.candidates * width);
+        for (_, row) in self.rows() {
+            match row {
+                Some(row) => all.extend(&row.log_sums),
+                None => all.resize(all.len() + width, 0.0),
+            }
+        }
+        all
+    }
+
+    fn histograms(&self, layers: usize) -> Histograms {
+        let mut made = Histograms::default();
+        for (pair, (query, row)) in self.rows().enumerate() {
+            let Some(row) = row else { continue };
+            let terms = query.terms().len();
+            for (number, term) in query.terms().iter().enumerate() {
+                for layer in 0..layers {
+                    let start = made.bins.len();
+                    made.bins.resize(start + BINS, 0.0);
+                    let tokens =
+                        &row.similarities[(layer * terms + number) * row.tokens..][..row.tokens];
+                    bins::add(tokens, &mut made.bins[start..]);
+                }
+                made.weights.push(term.weight);
+                made.pairs.push(pair as i32);
+            }
+        }
+        made
+    }
+
+    fn groups(&self, layers: usize, kinds: usize) -> Groups {
+        let most =
+            |count: fn(&Looked) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
+        let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
+        let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
+        let (queries, candidates) = (self.looked.len(), self.candidates);
+        let mut made = Groups {
+            tokens,
+            similarities: vec![0.0; queries * terms.groups * layers * candidates * tokens],
+            valid: vec![0.0; queries * candidates * tokens],
+            means: vec![0.0; queries * terms.groups * candidates],
+            terms,
+        };
+        for (number, (query, rows)) in self.looked.iter().enumerate() {
+            let vectors = query.vectors();
+            for (candidate, row) in rows.iter().enumerate() {
+                made.valid[(number * candidates + candidate) * tokens..][..row.tokens].fill(1.0);
+                for vector in 0..vectors {
+                    let group = number * made.terms.groups + vector;
+                    made.means[group * candidates + candidate] = row.means[vector];
+                    for layer in 0..layers {
+                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..]
+                            [..row.tokens];
+                        let to = ((group * layers + layer) * candidates + candidate) * tokens;
+                        made.similarities[to..][..row.tokens].copy_from_slice(from);
+                    }
+                }
+            }
+        }
+        made
+    }
+}
+
+impl Terms {
+    /// The composition of queries from token groups of `kinds`: uni-grams, and pairs by distance.
+    pub(crate) fn of<'q>(
+        queries: impl Iterator<Item = &'q RankQuery> + Clone,
+        kinds: usize,
+    ) -> Self {
+        let terms = queries
+            .clone()
+            .map(|query| query.terms().len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let groups = queries
+            .clone()
+            .map(RankQuery::vectors)
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let count = queries.clone().count();
+        let mut made = Self {
+            terms,
+            groups,
+            shares: vec![0.0; count * terms * groups * kinds],
+            weights: vec![0.0; count * terms],
+        };
+        for (number, query) in queries.enumerate() {
+            for (place, term) in query.terms().iter().enumerate() {
+                let row = number * terms + place;
+                made.weights[row] = term.weight;
+                // A word that the store does not know is made of its pieces, which share its weight.
+                let pieces = term.groups.iter().filter(|used| used.distance == 0).count();
+                for used in &term.groups {
+                    let share = if used.distance == 0 {
+                        1.0 / pieces as f32
+                    } else {
+                        1.0
+                    };
+                    made.shares[(row * groups + used.vector) * kinds + used.distance] += share;
+                }
+            }
+        }
+        made
+    }
+}

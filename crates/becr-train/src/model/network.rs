@@ -1,0 +1,112 @@
+//! From a batch to scores.
+
+use super::encoder::EncoderTensors;
+use super::head::{HeadTensors, Similarities};
+use super::parameter::{Learned, Parameter};
+use super::place::Place;
+use crate::batch::{Batch, Deep, Groups, Terms, Texts};
+use crate::learn::Scores;
+use burn::tensor::{Tensor, backend::Backend};
+
+/// Everything that scores.
+#[derive(Debug, Clone)]
+pub(crate) struct Network<B: Backend> {
+    pub(crate) head: HeadTensors<B>,
+    /// Only where it is trained.
+    pub(crate) encoder: Option<EncoderTensors<B>>,
+    pub(crate) place: Place<B>,
+}
+
+impl<B: Backend> Scores<B> for Network<B> {
+    fn scores(&self, batch: &Batch) -> Tensor<B, 2> {
+        let (head, place) = (&self.head, &self.place);
+        let (queries, candidates) = (batch.queries(), batch.candidates);
+        let pairs = queries * candidates;
+        let deep = match &batch.deep {
+            Deep::Pooled(pooled) => head.pooled(pooled, place),
+            Deep::Histograms(histograms) => head.histograms(histograms, place),
+            Deep::Groups(groups) => {
+                head.similarities(self.composed(groups, queries, candidates), candidates)
+            }
+            Deep::Texts(texts) => self.read(texts, queries, candidates),
+            // Only the vanilla ranker reads these.
+            Deep::Joined(_) => place.zeros([pairs, 1]),
+        };
+        let features = batch.features.len() / pairs;
+        let score = match features {
+            0 => deep,
+            _ => deep + head.features(place.tensor(batch.features.clone(), [pairs, features])),
+        };
+        score.reshape([queries, candidates])
+    }
+}
+
+impl<B: Backend> Network<B> {
+    /// The deep part where the encoder runs, and γ·CLS with it.
+    fn read(&self, texts: &Texts, queries: usize, candidates: usize) -> Tensor<B, 2> {
+        let (head, place) = (&self.head, &self.place);
+        let Some(encoder) = &self.encoder else {
+            return place.zeros([queries * candidates, 1]);
+        };
+        let (found, cls) = encoder.compare(head, texts, queries, candidates, place);
+        let deep = head.similarities(found, candidates);
+        match head.cls(cls) {
+            Some(score) => deep + score,
+            None => deep,
+        }
+    }
+
+    /// Composes the similarities of token groups.
+    fn composed(&self, batch: &Groups, queries: usize, candidates: usize) -> Similarities<B> {
+        let place = &self.place;
+        let &Groups {
+            ref terms, tokens, ..
+        } = batch;
+        let width = batch.similarities.len() / (queries * terms.groups).max(1);
+        let weights = self.head.composition(terms, queries, place);
+        let groups = place.tensor(batch.similarities.clone(), [queries, terms.groups, width]);
+        let means = place.tensor(batch.means.clone(), [queries, terms.groups, candidates]);
+        Similarities {
+            comparable: terms.comparable(&batch.valid, candidates, tokens, place),
+            tokens: weights.clone().matmul(groups),
+            valid: place.tensor(batch.valid.clone(), [queries, 1, candidates * tokens]),
+            means: weights.matmul(means),
+            weights: place.tensor(terms.weights.clone(), [queries, terms.terms]),
+        }
+    }
+}
+
+impl<B: Backend> Learned<B> for Network<B> {
+    fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {
+        self.head.visit(show);
+        if let Some(encoder) = &mut self.encoder {
+            encoder.visit(show);
+        }
+    }
+}
+
+impl Terms {
+    /// `[query · candidate, 1]`: 1 where a document has a token and its query a term, else 0.
+    pub(crate) fn comparable<B: Backend>(
+        &self,
+        valid: &[f32],
+        candidates: usize,
+        tokens: usize,
+        place: &Place<B>,
+    ) -> Tensor<B, 2> {
+        let has_terms = |query: usize| {
+            self.weights[query * self.terms..][..self.terms]
+                .iter()
+                .any(|w| *w != 0.0)
+        };
+        let documents = valid.chunks_exact(tokens.max(1)).enumerate();
+        let comparable: Vec<f32> = documents
+            .map(|(pair, valid)| {
+                let known = has_terms(pair / candidates) && valid.iter().any(|valid| *valid > 0.0);
+                f32::from(u8::from(known))
+            })
+            .collect();
+        let pairs = comparable.len();
+        place.tensor(comparable, [pairs, 1])
+    }
+}

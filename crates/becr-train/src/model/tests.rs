@@ -1,0 +1,338 @@
+//! Gradients against central differences in 64-bit numbers, and the ways to compute a score against one another.
+
+use super::bins::{self, BINS};
+use super::{HeadTensors, Network, Place};
+use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Terms};
+use crate::learn::{Gradients, Scores};
+use crate::random::Random;
+use crate::{Loss, ModelOptions};
+use becr_model::{Feature, Head};
+use burn::backend::{Autodiff, Flex};
+use burn::tensor::{DType, Tensor, TensorData};
+
+type B = Autodiff<Flex>;
+
+const LAYERS: usize = 2;
+const KERNELS: usize = 4;
+const QUERIES: usize = 2;
+const CANDIDATES: usize = 3;
+const TERMS: usize = 2;
+const GROUPS: usize = 4;
+const TOKENS: usize = 5;
+const FEATURES: usize = 3;
+
+pub(super) fn double() -> Place<B> {
+    Place {
+        device: Default::default(),
+        dtype: DType::F64,
+    }
+}
+
+fn head(random: &mut Random) -> Head {
+    let mut head = Head::blank("tiny", LAYERS);
+    let kernels = &mut head.deep.kernels;
+    kernels.mu = vec![-0.5, 0.1, 0.5, 1.0];
+    kernels.sigma = vec![0.3, 0.2, 0.25, 0.15];
+    let feature = |name: &str, random: &mut Random| Feature {
+        mean: 0.2,
+        deviation: 0.5,
+        ..Feature::plain(name, random.normal())
+    };
+    let mut row = || (0..KERNELS).map(|_| random.normal()).collect();
+    head.deep.alpha = (0..LAYERS).map(|_| row()).collect();
+    head.deep.document_vector = Some(feature("document_vector", random));
+    head.lexical = vec![feature("a", random), feature("b", random)];
+    head.others.features = vec![feature("c", random)];
+    head
+}
+
+/// Queries of two terms, of which the second query lacks one, with padding wherever padding can be.
+fn groups(random: &mut Random) -> Groups {
+    let mut similarity = |count: usize| -> Vec<f32> {
+        (0..count)
+            .map(|_| (random.normal() * 0.4).clamp(-0.99, 0.99))
+            .collect()
+    };
+    let similarities = similarity(QUERIES * GROUPS * LAYERS * CANDIDATES * TOKENS);
+    let means = similarity(QUERIES * GROUPS * CANDIDATES);
+    // [query][term][group][kind], as a uni-gram or a pair at distance 1, 2 or 3.
+    let mut shares = vec![0.0; QUERIES * TERMS * GROUPS * 4];
+    let mut share = |query: usize, term: usize, group: usize, kind: usize, share: f32| {
+        shares[((query * TERMS + term) * GROUPS + group) * 4 + kind] = share;
+    };
+    share(0, 0, 0, 0, 1.0);
+    share(0, 0, 1, 1, 1.0);
+    share(0, 0, 2, 2, 1.0);
+    share(0, 1, 1, 0, 0.5);
+    share(0, 1, 2, 0, 0.5);
+    share(0, 1, 3, 3, 1.0);
+    share(1, 0, 0, 0, 1.0);
+    let valid =
+        (0..QUERIES * CANDIDATES * TOKENS).map(|at| f32::from(u8::from(at % TOKENS < 3 + at % 2)));
+    Groups {
+        terms: Terms {
+            terms: TERMS,
+            groups: GROUPS,
+            shares,
+            weights: vec![0.7, 0.3, 1.0, 0.0],
+        },
+        tokens: TOKENS,
+        similarities,
+        valid: valid.collect(),
+        means,
+    }
+}
+
+fn batch(deep: Deep, random: &mut Random) -> Batch {
+    Batch {
+        ids: vec!["1".into(), "2".into()],
+        candidates: CANDIDATES,
+        present: vec![true, true, true, true, true, false],
+        features: (0..QUERIES * CANDIDATES * FEATURES)
+            .map(|_| random.normal())
+            .collect(),
+        deep,
+    }
+}
+
+fn network(head: &Head, options: &ModelOptions) -> Network<B> {
+    let scale: Vec<f32> = (0..LAYERS * KERNELS)
+        .map(|i| 0.5 + 0.3 * i as f32)
+        .collect();
+    let place = double();
+    Network {
+        head: HeadTensors::upload(head, &scale, options, &place),
+        encoder: None,
+        place,
+    }
+}
+
+fn everything() -> ModelOptions {
+    ModelOptions {
+        train_kernels: true,
+        train_composition: true,
+        ..ModelOptions::default()
+    }
+}
+
+fn pooled(random: &mut Random) -> Deep {
+    let pairs = QUERIES * CANDIDATES;
+    Deep::Pooled(Pooled {
+        log_sums: (0..pairs * LAYERS * KERNELS)
+            .map(|_| random.normal())
+            .collect(),
+        document_vector: (0..pairs).map(|_| random.normal()).collect(),
+    })
+}
+
+fn histograms(random: &mut Random) -> Deep {
+    let pairs: Vec<i32> = vec![0, 0, 1, 1, 2, 2, 3, 4, 5];
+    let mut bins = vec![0.0; pairs.len() * LAYERS * BINS];
+    for row in bins.chunks_exact_mut(BINS) {
+        let similarities: Vec<f32> = (0..TOKENS).map(|_| random.normal() * 0.4).collect();
+        bins::add(&similarities, row);
+    }
+    Deep::Histograms(Histograms {
+        bins,
+        weights: pairs.iter().map(|_| random.normal().abs()).collect(),
+        pairs,
+        document_vector: (0..QUERIES * CANDIDATES).map(|_| random.normal()).collect(),
+    })
+}
+
+/// Every gradient of the loss, element by element, next to the central difference.
+pub(super) fn check_gradients(
+    network: &mut (impl Scores<B> + Clone),
+    batch: &Batch,
+    loss: Loss,
+    expected: &[&str],
+) {
+    let place = double();
+    let value = |network: &dyn Scores<B>| -> f64 {
+        let loss = loss.of(network.scores(batch), batch, &place);
+        loss.into_data().iter::<f64>().sum()
+    };
+    let mut shapes = Vec::new();
+    network.visit(&mut |parameter| {
+        *parameter.value = parameter.value.clone().detach().require_grad();
+        shapes.push((parameter.name.to_owned(), parameter.value.dims()));
+    });
+    let names: Vec<&str> = shapes.iter().map(|(name, _)| name.as_str()).collect();
+    for name in expected {
+        assert!(
+            names.contains(name),
+            "{name} is not learned, only {names:?}"
+        );
+    }
+    let mut gradients = Gradients::new();
+    let loss = loss.of(network.scores(batch), batch, &place);
+    gradients.add(network, &loss);
+    let step = 1e-5;
+    for (at, (name, shape)) in shapes.iter().enumerate() {
+        let found: Vec<f64> = gradients.list()[at]
+            .clone()
+            .into_data()
+            .iter::<f64>()
+            .collect();
+        // The largest one counts as the size of the gradient: what is far smaller drowns in rounding.
+        let largest = found.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        assert!(largest > 1e-9, "{name} has no gradient");
+        // A few dozen elements of a large matrix tell as much as all of them.
+        let stride = (found.len() / 24).max(1);
+        for element in (0..found.len()).step_by(stride) {
+            let moved = |by: f64| {
+                let mut values = vec![0.0f64; found.len()];
+                values[element] = by;
+                let change = Tensor::<B, 2>::from_data(
+                    TensorData::new(values, *shape),
+                    (&place.device, place.dtype),
+                );
+                let mut moved = network.clone();
+                let mut index = 0;
+                moved.visit(&mut |parameter| {
+                    if index == at {
+                        *parameter.value = parameter.value.clone().detach() + change.clone();
+                    }
+                    index += 1;
+                });
+                value(&moved)
+            };
+            let expected = (moved(step) - moved(-step)) / (2.0 * step);
+            let error = (found[element] - expected).abs();
+            assert!(
+                error <= 1e-3 * expected.abs().max(1e-3 * largest),
+                "{name}[{element}]: {} by backward, {expected} by difference",
+                found[element]
+            );
+        }
+    }
+}
+
+#[test]
+fn gradients_are_those_of_central_differences() {
+    let mut random = Random::new(1, &[]);
+    let head = head(&mut random);
+    let linear = ["alpha", "features", "document_vector"];
+    let kernels = [&linear[..], &["mu", "sigma"]].concat();
+    let all = [&kernels[..], &["composition"]].concat();
+    let no_composition = ModelOptions {
+        train_composition: false,
+        ..everything()
+    };
+    let cases = [
+        (pooled(&mut random), ModelOptions::default(), &linear[..]),
+        (histograms(&mut random), no_composition, &kernels),
+        (Deep::Groups(groups(&mut random)), everything(), &all),
+    ];
+    for (deep, options, expected) in cases {
+        let batch = batch(deep, &mut random);
+        for loss in [Loss::Softmax, Loss::Pairwise] {
+            check_gradients(&mut network(&head, &options), &batch, loss, expected);
+        }
+    }
+}
+
+/// Composes and pools similarities in plain code, and lays the results out as the cheaper inputs have them.
+#[test]
+fn all_inputs_give_the_same_scores() {
+    let mut random = Random::new(2, &[]);
+    let head = head(&mut random);
+    let groups = groups(&mut random);
+    let raw = [0.25, 1.0, 0.5, 1.0 / 3.0];
+    let mut pooled = Pooled::default();
+    let mut histograms = Histograms::default();
+    for query in 0..QUERIES {
+        for candidate in 0..CANDIDATES {
+            let mut sums = vec![0.0; LAYERS * KERNELS];
+            let mut vector = 0.0;
+            for term in 0..TERMS {
+                let weight = groups.terms.weights[query * TERMS + term];
+                if weight == 0.0 {
+                    continue;
+                }
+                let shares =
+                    &groups.terms.shares[(query * TERMS + term) * GROUPS * 4..][..GROUPS * 4];
+                let share =
+                    |g: usize| -> f32 { (0..4).map(|kind| shares[g * 4 + kind] * raw[kind]).sum() };
+                let total: f32 = (0..GROUPS).map(share).sum();
+                for layer in 0..LAYERS {
+                    let tokens: Vec<f32> = (0..TOKENS)
+                        .filter(|token| {
+                            groups.valid[(query * CANDIDATES + candidate) * TOKENS + token] > 0.0
+                        })
+                        .map(|token| {
+                            let at = |g: usize| {
+                                (((query * GROUPS + g) * LAYERS + layer) * CANDIDATES + candidate)
+                                    * TOKENS
+                                    + token
+                            };
+                            (0..GROUPS)
+                                .map(|g| share(g) / total * groups.similarities[at(g)])
+                                .sum()
+                        })
+                        .collect();
+                    let mut row = vec![0.0; BINS];
+                    bins::add(&tokens, &mut row);
+                    histograms.bins.extend(row);
+                    for (k, sum) in sums[layer * KERNELS..][..KERNELS].iter_mut().enumerate() {
+                        let (mu, sigma) = (head.deep.kernels.mu[k], head.deep.kernels.sigma[k]);
+                        let kernel = |c: &f32| (-0.5 * ((c - mu) / sigma).powi(2)).exp();
+                        *sum += weight * (1e-10 + tokens.iter().map(kernel).sum::<f32>()).ln();
+                    }
+                }
+                histograms.weights.push(weight);
+                histograms
+                    .pairs
+                    .push((query * CANDIDATES + candidate) as i32);
+                let mean = |g: usize| groups.means[(query * GROUPS + g) * CANDIDATES + candidate];
+                vector += weight * (0..GROUPS).map(|g| share(g) / total * mean(g)).sum::<f32>();
+            }
+            pooled.log_sums.extend(sums);
+            pooled.document_vector.push(vector);
+            histograms.document_vector.push(vector);
+        }
+    }
+    let network = network(&head, &everything());
+    let mut batch = batch(Deep::Pooled(pooled), &mut random);
+    let scores =
+        |batch: &Batch| -> Vec<f64> { network.scores(batch).into_data().iter::<f64>().collect() };
+    let expected = scores(&batch);
+    for deep in [Deep::Histograms(histograms), Deep::Groups(groups)] {
+        batch.deep = deep;
+        for (found, expected) in scores(&batch).iter().zip(&expected) {
+            assert!(
+                (found - expected).abs() <= 1e-4 * expected.abs(),
+                "{found} {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_head_comes_back_as_it_went() {
+    let head = head(&mut Random::new(3, &[]));
+    let mut back = head.clone();
+    network(&head, &everything()).head.download(&mut back);
+    let pairs = head
+        .deep
+        .alpha
+        .iter()
+        .flatten()
+        .zip(back.deep.alpha.iter().flatten());
+    for (before, after) in pairs {
+        assert!((before - after).abs() <= 1e-6 * before.abs());
+    }
+    assert_eq!(head.lexical, back.lexical);
+    assert_eq!(head.deep.document_vector, back.deep.document_vector);
+    assert_eq!(head.deep.kernels, back.deep.kernels);
+    let weights = |head: &Head| {
+        [
+            vec![head.deep.composition.unigram],
+            head.deep.composition.pairs.clone(),
+        ]
+        .concat()
+    };
+    for (before, after) in weights(&head).iter().zip(weights(&back)) {
+        assert!((before - after).abs() <= 1e-6);
+    }
+}

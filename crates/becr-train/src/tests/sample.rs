@@ -1,0 +1,179 @@
+//! A small index with a random model, and queries whose answers share their topic.
+
+use crate::random::Random;
+use crate::{Candidate, Example, Validation, ValidationQuery};
+use becr_corpus::{Corpus, CorpusOptions};
+use becr_encoder::Encoder;
+use becr_groups::Rules;
+use becr_index::full::{BuildOptions, FullBuild, Observer, Stage};
+use becr_model::{Config, Layers, Model, Settings, Storage, Weights};
+use becr_store::{Documents, Store};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A topic has words of its own.
+const TOPICS: [[&str; 5]; 4] = [
+    ["river", "bank", "water", "boat", "fish"],
+    ["money", "loan", "credit", "market", "price"],
+    ["star", "planet", "orbit", "moon", "comet"],
+    ["bread", "dough", "oven", "yeast", "flour"],
+];
+const OTHERS: [&str; 8] = [
+    "the", "of", "and", "long", "small", "early", "quay", "zebra",
+];
+const DOCUMENTS: usize = 60;
+
+pub(crate) struct Sample {
+    _folder: TempDir,
+    pub(crate) model: Model,
+    pub(crate) store: Store,
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn begin(&self, _: Stage, _: Option<&Corpus>, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+    fn read(&self, _: &Corpus) {}
+}
+
+impl Sample {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let model = model(&folder.path().join("model"));
+        let corpus = folder.path().join("corpus.jsonl");
+        fs::write(&corpus, documents()).unwrap();
+        let backend = Box::new(
+            becr_encoder::NativeEncoder::new(&model.config, model.weights.clone()).unwrap(),
+        );
+        let encoder = Encoder::new(&model.tokenizer, backend).unwrap();
+        let build = FullBuild {
+            model: &model,
+            encoder: &encoder,
+            corpus: &|| Ok(Corpus::open(&[&corpus], &CorpusOptions::default())?),
+            corpus_identity: "sample".into(),
+            options: BuildOptions {
+                keep_text: true,
+                group_list: None,
+                rules: Rules::default(),
+                query_log: Vec::new(),
+                memory: 1 << 20,
+                shard: None,
+                documents: Documents::Encoded,
+            },
+        };
+        let index = folder.path().join("index");
+        build.run(&index, false, &Silent).unwrap();
+        let store = Store::open(&index).unwrap();
+        Self {
+            _folder: folder,
+            model,
+            store,
+        }
+    }
+
+    /// Queries of two to five words. The first stage gives relevant and irrelevant documents scores from 0 to 1.
+    pub(crate) fn examples(&self, count: usize) -> Vec<Example> {
+        let mut random = Random::new(5, &[]);
+        let snapshot = self.store.snapshot().unwrap();
+        let numbers: Vec<u64> = (0..DOCUMENTS)
+            .map(|n| snapshot.number(&format!("d{n}")).unwrap().unwrap())
+            .collect();
+        (0..count)
+            .map(|id| {
+                let topic = id % TOPICS.len();
+                let words = 1 + random.below(3);
+                let mut query: Vec<&str> =
+                    (0..words).map(|_| TOPICS[topic][random.below(5)]).collect();
+                query.push(OTHERS[random.below(OTHERS.len())]);
+                query.rotate_left(random.below(words));
+                let mut candidate = |n: usize, at: usize| Candidate {
+                    number: numbers[n],
+                    first_stage: match at {
+                        0 => Some(0.0),
+                        1 => Some(1.0),
+                        2 => None,
+                        _ => Some(random.below(100) as f32 / 100.0),
+                    },
+                };
+                let of = |relevant: bool| {
+                    (0..DOCUMENTS).filter(move |n| (n % TOPICS.len() == topic) == relevant)
+                };
+                Example {
+                    id: format!("q{id}"),
+                    query: query.join(" "),
+                    positives: vec![candidate(of(true).nth(id % 15).unwrap_or(topic), 1)],
+                    negatives: of(false)
+                        .skip(id % 30)
+                        .take(6)
+                        .enumerate()
+                        .map(|(at, n)| candidate(n, 2 * at))
+                        .collect(),
+                }
+            })
+            .collect()
+    }
+
+    /// Re-ranking the documents of examples.
+    pub(crate) fn validation(&self, examples: &[Example]) -> Validation {
+        let mut validation = Validation::default();
+        for example in examples {
+            let documents = example.positives.iter().chain(&example.negatives);
+            let candidates: Vec<_> = documents.map(|c| (format!("n{}", c.number), *c)).collect();
+            validation.qrels.insert(&example.id, &candidates[0].0, 1);
+            validation.queries.push(ValidationQuery {
+                id: example.id.clone(),
+                query: example.query.clone(),
+                candidates,
+            });
+        }
+        validation
+    }
+}
+
+fn model(folder: &Path) -> Model {
+    fs::create_dir(folder).unwrap();
+    let mut vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n##s\n##a\n##y\nqu\n".to_owned();
+    // The last two are no entries of their own.
+    for word in TOPICS.iter().flatten().chain(&OTHERS[..6]) {
+        writeln!(vocabulary, "{word}").unwrap();
+    }
+    let mut config = Config::new(vocabulary.lines().count(), 16, 2, 2, 24, 40);
+    config.becr = Some(Settings {
+        layers: Layers::Chosen(vec![0, 2]),
+        bits: Some(64),
+        ..Settings::default()
+    });
+    config.write(&folder.join("config.json")).unwrap();
+    fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
+    let weights = Weights::random(&config, 3, 20.0);
+    weights
+        .write(&folder.join("model.safetensors"), Storage::F32)
+        .unwrap();
+    Model::read(folder).unwrap()
+}
+
+fn documents() -> String {
+    let mut random = Random::new(9, &[]);
+    let mut lines = String::new();
+    for n in 0..DOCUMENTS {
+        let topic = TOPICS[n % TOPICS.len()];
+        let mut words = |count: usize| {
+            let word = |_| match random.below(3) {
+                0 => OTHERS[random.below(OTHERS.len())],
+                1 => TOPICS[random.below(TOPICS.len())][random.below(5)],
+                _ => topic[random.below(5)],
+            };
+            (0..count).map(word).collect::<Vec<_>>().join(" ")
+        };
+        let (title, text) = (words(n % 3), words(4 + n % 45));
+        writeln!(
+            lines,
+            r#"{{"id": "d{n}", "title": "{title}", "text": "{text}", "rank": {n}.5}}"#
+        )
+        .unwrap();
+    }
+    lines
+}

@@ -1,0 +1,175 @@
+//! Training the encoder with the head.
+
+use super::{Trained, Training};
+use crate::learn::{Course, Picked, Scores, Source};
+use crate::model::{EncoderTensors, HeadTensors, Network, Place, Vanilla, values};
+use crate::texts::{Reading, TextSource};
+use crate::{Candidate, Example, Observer, QueryMode, TrainError, validate};
+use becr_eval::Run;
+use becr_model::{Head, Model, Weights};
+use burn::tensor::backend::AutodiffBackend;
+
+impl Training<'_> {
+    /// Learns encoder and head from the texts and features of the index.
+    ///
+    /// Validation re-ranks with the network itself, decomposed and on raw vectors: the index knows the old encoder only.
+    pub(super) fn end_to_end<B: AutodiffBackend>(
+        &self,
+        device: B::Device,
+        observer: &mut dyn Observer,
+    ) -> Result<Trained, TrainError> {
+        let (mut head, scale) = self.start(observer)?;
+        let (options, model) = (self.options, self.trainer.model);
+        if options.model.cls && head.others.cls.is_none() {
+            head.others.cls = Some(vec![0.0; model.config.hidden_size]);
+        }
+        let place = Place::<B>::single(device);
+        let fingerprint = self.fingerprint(&head);
+        let mut weights = model.weights.clone();
+        if options.model.vanilla_steps > 0 {
+            self.vanilla(&head, &mut weights, &fingerprint, &place, observer)?;
+        }
+        let mut network = Network {
+            head: HeadTensors::upload(&head, &scale, &options.model, &place),
+            encoder: Some(self.upload(&weights, &place)?),
+            place: place.clone(),
+        };
+        let reading = Reading::Apart(options.model.query);
+        let course = Course {
+            examples: self.examples,
+            source: &self
+                .texts(&head, self.examples, reading)?
+                .with_noise(options.seed),
+            options,
+            steps: options.steps,
+            place,
+            folder: self.trainer.directory,
+            fingerprint,
+            validation_queries: self.validation.queries.len(),
+        };
+        let queries = self.queries();
+        let texts = self.texts(&head, &queries, Reading::Apart(QueryMode::Decomposed))?;
+        let mut rerank = |network: &mut Network<B>| {
+            let run = self.rerank(network, &texts)?;
+            validate::ndcg(self.validation, &run)
+        };
+        let outcome = match queries.is_empty() {
+            true => course.run(&mut network, None, observer)?,
+            false => course.run(&mut network, Some(&mut rerank), observer)?,
+        };
+        let mut trained = head.clone();
+        network.head.download(&mut trained);
+        if let Some(encoder) = &network.encoder {
+            encoder.download(&mut weights);
+        }
+        let model = Model {
+            weights,
+            ..model.clone()
+        };
+        trained.encoder_id = model.encoder_id();
+        Ok(self.made(trained, Some(model.weights), outcome))
+    }
+
+    /// Trains the vanilla ranker, and leaves its encoder in `weights`.
+    fn vanilla<B: AutodiffBackend>(
+        &self,
+        head: &Head,
+        weights: &mut Weights,
+        fingerprint: &str,
+        place: &Place<B>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), TrainError> {
+        let steps = self.options.model.vanilla_steps;
+        observer.note(&format!("first, {steps} steps of a vanilla BERT ranker"));
+        let dim = self.trainer.model.config.hidden_size;
+        let mut vanilla = Vanilla::new(self.upload(weights, place)?, dim, place.clone());
+        let course = Course {
+            examples: self.examples,
+            source: &self.texts(head, self.examples, Reading::Joined)?,
+            options: self.options,
+            steps,
+            place: place.clone(),
+            folder: &self.trainer.directory.join("vanilla"),
+            fingerprint: format!("{fingerprint} vanilla"),
+            validation_queries: 0,
+        };
+        course.run(&mut vanilla, None, observer)?;
+        vanilla.encoder.download(weights);
+        Ok(())
+    }
+
+    fn upload<B: AutodiffBackend>(
+        &self,
+        weights: &Weights,
+        place: &Place<B>,
+    ) -> Result<EncoderTensors<B>, TrainError> {
+        let config = &self.trainer.model.config;
+        let kept = becr_encoder::Shape::new(config)?.layers;
+        let options = &self.options.model;
+        Ok(EncoderTensors::upload(
+            config,
+            weights,
+            kept,
+            options.similarity,
+            options.noise,
+            place,
+        ))
+    }
+
+    fn texts<'a>(
+        &'a self,
+        head: &Head,
+        examples: &'a [Example],
+        reading: Reading,
+    ) -> Result<TextSource<'a>, TrainError> {
+        let most = self.trainer.model.config.max_position_embeddings;
+        let options = &self.options.model;
+        let (store, ranker) = (self.trainer.store, self.ranker(head)?);
+        Ok(TextSource::new(
+            store,
+            ranker,
+            &self.pieces,
+            examples,
+            reading,
+            options,
+            most,
+        ))
+    }
+
+    /// The validation queries as examples.
+    fn queries(&self) -> Vec<Example> {
+        let queries = self.validation.queries.iter().map(|query| Example {
+            id: query.id.clone(),
+            query: query.query.clone(),
+            positives: query
+                .candidates
+                .iter()
+                .map(|(_, candidate)| *candidate)
+                .collect(),
+            negatives: Vec::new(),
+        });
+        queries.collect()
+    }
+
+    fn rerank<B: AutodiffBackend>(
+        &self,
+        network: &Network<B>,
+        texts: &TextSource<'_>,
+    ) -> Result<Run, TrainError> {
+        let mut run = Run::new("becr");
+        // As many documents at a time as in training, so that there is room for them.
+        let part = self.options.batch * (self.options.negatives + 1);
+        for (example, query) in self.validation.queries.iter().enumerate() {
+            for candidates in query.candidates.chunks(part) {
+                let documents: Vec<Candidate> =
+                    candidates.iter().map(|(_, candidate)| *candidate).collect();
+                let picked = Picked { example, documents };
+                let batch = texts.batch(&[picked], candidates.len(), 0)?;
+                for ((id, _), score) in candidates.iter().zip(values(network.scores(&batch))) {
+                    run.push(&query.id, id.as_str(), f64::from(score));
+                }
+            }
+        }
+        Ok(run)
+    }
+}
