@@ -118,7 +118,7 @@
 //! |---|---|
 //! | a query without words (empty, punctuation) | S_deep and the lexical features but `first_stage` are 0 |
 //! | words that are nowhere in the collection or token store | no term; no occurrence, tf = 0; they count in averages |
-//! | an emoji | a word like any other: most models know it as \[UNK\] only, which is no token group |
+//! | an emoji | a word like any other; a model that does not know it reads it as \[UNK\], which is a token group too |
 //! | more than [`MAX_QUERY_WORDS`] words | the rest is not looked at |
 //! | a named feature that is missing, or no finite number | contributes 0, as if it had its mean |
 //! | a first-stage score that is missing, or no finite number | the feature is 0, the lowest of the list |
