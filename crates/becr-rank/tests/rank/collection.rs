@@ -12,6 +12,7 @@ use tempfile::TempDir;
 pub(crate) const SHAPE: Shape = Shape {
     layers: 2,
     bits: 64,
+    extension: 32,
 };
 pub(crate) const WINDOW: usize = 3;
 
@@ -67,7 +68,7 @@ pub(crate) struct Document {
 pub(crate) struct Collection {
     pub(crate) store: Store,
     pub(crate) documents: Vec<Document>,
-    /// `[layer][slot][bits / 32]` by key.
+    /// `[layer][slot][bits / 32]`, then `[slot][extension / 32]`, by key.
     pub(crate) groups: BTreeMap<String, Vec<u32>>,
     _folder: TempDir,
 }
@@ -132,7 +133,7 @@ impl Collection {
 /// Every vocabulary word and half of the pairs.
 fn put_groups(dice: &mut Dice, store: &Store) -> BTreeMap<String, Vec<u32>> {
     let mut groups = BTreeMap::new();
-    let width = usize::from(SHAPE.bits) / 32 * usize::from(SHAPE.layers);
+    let width = usize::from(SHAPE.bits) / 32 * usize::from(SHAPE.layers) + 1;
     let mut update = store.update().unwrap();
     let mut put = |dice: &mut Dice, group: TokenGroup, slots: usize| {
         let footprints = dice.footprints(width * slots);
@@ -169,7 +170,7 @@ fn document(dice: &mut Dice, (title, text): &(String, String)) -> Document {
         text: text.clone(),
         tokens,
         rows: dice.footprints(usize::from(SHAPE.layers) * tokens * width),
-        mean: dice.footprints(width),
+        mean: dice.footprints(width + 1),
         cls: dice.signed(),
         features,
     }

@@ -114,11 +114,13 @@ fn whole_queries_go_through_the_encoder() {
     let width = usize::from(SHAPE.bits) / 32;
     let encoder = |text: &str| {
         let words = slow::words(text);
-        let layers = 0..usize::from(SHAPE.layers);
-        Ok(layers
-            .flat_map(|layer| words.iter().map(move |word| (layer, word.clone())))
-            .flat_map(|(layer, word)| collection.groups[&word][layer * width..][..width].to_vec())
-            .collect())
+        let group = |word: &String| collection.groups[word].clone();
+        let layers = (0..usize::from(SHAPE.layers)).flat_map(|layer| {
+            let part = |word: &String| group(word)[layer * width..][..width].to_vec();
+            words.iter().flat_map(part).collect::<Vec<u32>>()
+        });
+        let extensions = words.iter().filter_map(|word| group(word).last().copied());
+        Ok(layers.chain(extensions).collect())
     };
     let text = "the money of the river fish";
     let whole = options(Variant::WholeQuery);

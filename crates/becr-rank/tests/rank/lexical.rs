@@ -133,14 +133,14 @@ fn store(dir: &std::path::Path, pairs: &BTreeSet<String>, rows: &[serde_json::Va
     for pair in pairs {
         let (first, second) = pair.split_once(' ').unwrap();
         let group = TokenGroup::Pair(first.into(), second.into());
-        update.put_group(&group, &[0; 32]).unwrap();
+        update.put_group(&group, &[0; 40]).unwrap();
     }
     for row in rows {
         let document = NewDocument {
             id: row["id"].as_str().unwrap(),
             title: row["title"].as_str().unwrap_or(""),
             text: row["text"].as_str().unwrap_or(""),
-            mean: &[0; 8],
+            mean: &[0; 12],
             ..Default::default()
         };
         update.put(&document).unwrap();

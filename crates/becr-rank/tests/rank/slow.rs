@@ -223,7 +223,7 @@ pub(crate) fn deep(
     let vector = terms.iter().zip(&omega).map(|((_, groups), omega)| {
         let parts = groups
             .iter()
-            .map(|(w, f)| w * cosine(&f[layers - 1], &document.mean));
+            .map(|(w, f)| w * cosine(&f[layers], &document.mean));
         omega / total * parts.sum::<f64>()
     });
     let vector: f64 = vector.sum();
@@ -281,9 +281,13 @@ fn terms(collection: &Collection, query: &[String]) -> Vec<(String, Vec<Weighted
     terms
 }
 
+/// The footprints of a group by layer, and at last the longer one that is compared with documents' mean vectors.
 fn footprints(collection: &Collection, key: &str, slot: usize) -> Option<Vec<Vec<u32>>> {
     let all = collection.groups.get(key)?;
     let (slots, width) = (key.split(' ').count(), usize::from(SHAPE.bits) / 32);
+    let layers = usize::from(SHAPE.layers);
     let at = |layer: usize| all[(layer * slots + slot) * width..][..width].to_vec();
-    Some((0..usize::from(SHAPE.layers)).map(at).collect())
+    let mut long = at(layers - 1);
+    long.push(all[layers * slots * width + slot]);
+    Some((0..layers).map(at).chain([long]).collect())
 }
