@@ -57,7 +57,7 @@
 //! use becr_text::pieces::WordPieces;
 //!
 //! let folder = tempfile::tempdir()?;
-//! let shape = Shape { layers: 1, bits: 32 };
+//! let shape = Shape { layers: 1, bits: 32, extension: 0 };
 //! let store = Store::create(folder.path(), &Header::new("encoder-1", shape, 3))?;
 //! let mut update = store.update()?;
 //! update.put_group(&TokenGroup::Pair("river".into(), "bank".into()), &[0; 8])?;
@@ -118,7 +118,7 @@
 //! |---|---|
 //! | a query without words (empty, punctuation) | S_deep and the lexical features but `first_stage` are 0 |
 //! | words that are nowhere in the collection or token store | no term; no occurrence, tf = 0; they count in averages |
-//! | an emoji | a word like any other: most models know it as \[UNK\] only, which is no token group |
+//! | an emoji | a word like any other; a model that does not know it reads it as \[UNK\], which is a token group too |
 //! | more than [`MAX_QUERY_WORDS`] words | the rest is not looked at |
 //! | a named feature that is missing, or no finite number | contributes 0, as if it had its mean |
 //! | a first-stage score that is missing, or no finite number | the feature is 0, the lowest of the list |

@@ -1,0 +1,204 @@
+//! S_deep against the formulas, the variants, and the encoder's way.
+
+use crate::collection::{Collection, Dice, SHAPE, WORDS, head};
+use crate::slow;
+use becr_rank::{Options, RankError, RankWorkspace, Variant};
+
+fn options(variant: Variant) -> Options {
+    Options {
+        variant,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn scores_are_those_of_the_formulas() {
+    for seed in 0..12 {
+        let collection = Collection::new(seed, 9);
+        let head = head(seed);
+        let ranker = collection.ranker(head.clone());
+        let snapshot = collection.store.snapshot().unwrap();
+        let text = Dice(seed + 99).words(1 + seed as usize % 7);
+        let query = ranker
+            .query(&snapshot, &text, &Options::default(), None)
+            .unwrap();
+        let candidates = collection.candidates();
+        let scored = ranker
+            .score(&query, &snapshot, &candidates, &mut RankWorkspace::new())
+            .unwrap();
+        for (scored, document) in scored.iter().zip(&collection.documents) {
+            let (pooled, vector) = slow::deep(&collection, &head, &text, document);
+            let feature = head.deep.document_vector.as_ref().unwrap();
+            let vector = vector.map_or(0.0, |v| f64::from(feature.contribution(v as f32)));
+            let expected = pooled + vector;
+            // The engine's similarities and kernels are within their own tolerance of the exact ones.
+            let error = (f64::from(scored.deep) - expected).abs();
+            assert!(
+                error < 5e-3 * expected.abs().max(10.0),
+                "{text:?}: {} {expected}",
+                scored.deep
+            );
+        }
+    }
+}
+
+#[test]
+fn variants_use_what_they_say() {
+    let collection = Collection::new(3, 4);
+    let ranker = collection.ranker(head(3));
+    let snapshot = collection.store.snapshot().unwrap();
+    let kinds = |variant: Variant| -> Vec<usize> {
+        let text = WORDS[..6].join(" ");
+        let query = ranker
+            .query(&snapshot, &text, &options(variant), None)
+            .unwrap();
+        let uses = query.terms().iter().flat_map(|term| &term.groups);
+        let mut distances: Vec<usize> = uses.map(|used| used.distance).collect();
+        distances.sort_unstable();
+        distances.dedup();
+        distances
+    };
+    assert_eq!(kinds(Variant::Becr), [0, 1, 2, 3]);
+    assert_eq!(kinds(Variant::NoPairs), [0]);
+    assert_eq!(kinds(Variant::NoUnigrams), [1, 2, 3]);
+    assert_eq!(kinds(Variant::Window1), [0, 1]);
+    for variant in Variant::all() {
+        assert_eq!(variant.name().parse(), Ok(variant));
+    }
+    assert!("best".parse::<Variant>().unwrap_err().contains("no-pairs"));
+}
+
+#[test]
+fn coverage_and_fall_back() {
+    let collection = Collection::new(3, 4);
+    let ranker = collection.ranker(head(3));
+    let snapshot = collection.store.snapshot().unwrap();
+    let no_pairs = options(Variant::NoPairs);
+    let query = ranker
+        .query(&snapshot, "banks the river", &no_pairs, None)
+        .unwrap();
+    assert_eq!(
+        (query.coverage().unigrams, query.coverage().unigrams_found),
+        (3, 2)
+    );
+    let groups: Vec<&str> = query.terms()[0]
+        .groups
+        .iter()
+        .map(|g| g.group.as_str())
+        .collect();
+    assert_eq!(groups, ["bank", "##s"]);
+    assert_eq!(query.terms()[0].groups[0].weight, 0.5);
+    // "the" has no term of its own.
+    let words: Vec<&str> = query.terms().iter().map(|t| t.word.as_str()).collect();
+    assert_eq!(words, ["banks", "river"]);
+    // Of "zebra" not even a piece is known, and no pair alone.
+    let unknown = ranker.query(&snapshot, "zebra", &no_pairs, None).unwrap();
+    assert!(unknown.terms().is_empty());
+    let literal = collection.ranker({
+        let mut head = head(3);
+        head.deep.stop_words = true;
+        head
+    });
+    let query = literal
+        .query(&snapshot, "banks the river", &no_pairs, None)
+        .unwrap();
+    assert_eq!(query.terms().len(), 3);
+}
+
+/// An encoder whose footprints are the uni-grams of the store gives BECR without pairs, under another name.
+#[test]
+fn whole_queries_go_through_the_encoder() {
+    let collection = Collection::new(8, 6);
+    let ranker = collection.ranker(head(8));
+    let snapshot = collection.store.snapshot().unwrap();
+    let width = usize::from(SHAPE.bits) / 32;
+    let encoder = |text: &str| {
+        let words = slow::words(text);
+        let group = |word: &String| collection.groups[word].clone();
+        let layers = (0..usize::from(SHAPE.layers)).flat_map(|layer| {
+            let part = |word: &String| group(word)[layer * width..][..width].to_vec();
+            words.iter().flat_map(part).collect::<Vec<u32>>()
+        });
+        let extensions = words.iter().filter_map(|word| group(word).last().copied());
+        Ok(layers.chain(extensions).collect())
+    };
+    let text = "the money of the river fish";
+    let whole = options(Variant::WholeQuery);
+    let ours = ranker
+        .query(&snapshot, text, &whole, Some(&encoder))
+        .unwrap();
+    let theirs = ranker
+        .query(&snapshot, text, &options(Variant::NoPairs), None)
+        .unwrap();
+    let candidates = collection.candidates();
+    let mut work = RankWorkspace::new();
+    let scores = |query| {
+        ranker
+            .score(query, &snapshot, &candidates, &mut work)
+            .unwrap()
+    };
+    let mut scores = scores;
+    assert_eq!(scores(&ours), scores(&theirs));
+    let none = ranker.query(&snapshot, text, &whole, None);
+    assert!(matches!(none, Err(RankError::NoEncoder)));
+    let short = |_: &str| Ok(vec![1, 2, 3]);
+    let short = ranker.query(&snapshot, text, &whole, Some(&short));
+    assert!(
+        short
+            .unwrap_err()
+            .to_string()
+            .contains("3 numbers for 6 words")
+    );
+    let empty = ranker
+        .query(&snapshot, "?", &whole, Some(&encoder))
+        .unwrap();
+    assert!(empty.terms().is_empty());
+}
+
+/// What the trainer composes itself must be what is served.
+#[test]
+fn vectors_taken_apart_compose_to_the_similarities() {
+    let collection = Collection::new(5, 5);
+    let ranker = collection.ranker(head(5));
+    let snapshot = collection.store.snapshot().unwrap();
+    let query = ranker
+        .query(
+            &snapshot,
+            "river bank loans of money",
+            &Options::default(),
+            None,
+        )
+        .unwrap();
+    let apart = query.taken_apart().unwrap().unwrap();
+    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    let candidates = collection.candidates();
+    let mut seen = 0;
+    ranker
+        .features(
+            &query,
+            &snapshot,
+            &candidates,
+            &mut RankWorkspace::new(),
+            |document| {
+                document.similarities(&mut whole)?;
+                document.similarities_to(&apart, &mut parts)?;
+                let (tokens, terms, vectors) =
+                    (document.tokens(), query.terms().len(), query.vectors());
+                for layer in 0..usize::from(SHAPE.layers) {
+                    for (term, part) in query.terms().iter().enumerate() {
+                        for token in 0..tokens {
+                            let at = |g: usize| parts[(layer * vectors + g) * tokens + token];
+                            let sum: f32 =
+                                part.groups.iter().map(|g| g.weight * at(g.vector)).sum();
+                            let found = whole[(layer * terms + term) * tokens + token];
+                            assert!((sum - found).abs() < 5e-4, "{sum} {found}");
+                            seen += 1;
+                        }
+                    }
+                }
+                Ok::<(), RankError>(())
+            },
+        )
+        .unwrap();
+    assert!(seen > 100);
+}

@@ -1,0 +1,160 @@
+//! The sum of an explanation is the score.
+
+use crate::collection::{Collection, Dice, head};
+use becr_rank::{Options, Part, RankError, RankWorkspace};
+
+#[test]
+fn explanations_add_up_on_a_thousand_pairs() {
+    let mut pairs = 0;
+    for seed in 0..40 {
+        let collection = Collection::new(seed, 25);
+        let ranker = collection.ranker(head(seed));
+        let snapshot = collection.store.snapshot().unwrap();
+        let text = Dice(seed + 7).words(seed as usize % 8);
+        let query = ranker
+            .query(&snapshot, &text, &Options::default(), None)
+            .unwrap();
+        let candidates = collection.candidates();
+        let mut work = RankWorkspace::new();
+        let scored = ranker
+            .score(&query, &snapshot, &candidates, &mut work)
+            .unwrap();
+        let mut before = None;
+        for (which, scored) in scored.iter().enumerate() {
+            let why = ranker
+                .explain(&query, &snapshot, &candidates, which, &mut work)
+                .unwrap();
+            let close = |sum: f64, score: f32, what: &str| {
+                let error = (sum - f64::from(score)).abs();
+                assert!(
+                    error <= 1e-4 * f64::from(score).abs() + 1e-9,
+                    "{text:?} {what}: {sum} {score}"
+                );
+            };
+            let rows = why.rows();
+            let of = |part: Part| -> f64 {
+                let rows = rows.iter().filter(|row| row.part == part);
+                rows.map(|row| row.contribution).sum()
+            };
+            close(
+                rows.iter().map(|row| row.contribution).sum(),
+                scored.score,
+                "score",
+            );
+            close(of(Part::Deep), scored.deep, "deep");
+            close(of(Part::Lexi), scored.lexi, "lexi");
+            close(of(Part::Others), scored.others, "others");
+            for term in &why.terms {
+                let sum: f64 = term
+                    .cells
+                    .iter()
+                    .flatten()
+                    .map(|cell| cell.contribution)
+                    .sum();
+                assert!((sum - term.contribution).abs() < 1e-12);
+                assert_eq!(term.cells.len(), 2);
+                assert_eq!(term.cells[0].len(), 11);
+            }
+            if let Some(other) = before.replace(why.clone()) {
+                let sum: f64 = why
+                    .difference(&other)
+                    .iter()
+                    .map(|row| row.contribution)
+                    .sum();
+                let difference = why.score - other.score;
+                assert!(
+                    (sum - difference).abs()
+                        <= 1e-9 * why.score.abs().max(other.score.abs()).max(1.0)
+                );
+            }
+            pairs += 1;
+        }
+    }
+    assert_eq!(pairs, 1000);
+}
+
+#[test]
+fn missing_values_are_shown_as_missing() {
+    let collection = Collection::new(4, 8);
+    let ranker = collection.ranker(head(4));
+    let snapshot = collection.store.snapshot().unwrap();
+    let query = ranker
+        .query(&snapshot, "river", &Options::default(), None)
+        .unwrap();
+    let mut candidates = collection.candidates();
+    let given = [("clicks".to_owned(), 2.0), ("nobody".to_owned(), 9.0)];
+    candidates[0].features = &given;
+    let mut work = RankWorkspace::new();
+    let mut explain = |which| ranker.explain(&query, &snapshot, &candidates, which, &mut work);
+    let clicks = |which: Result<becr_rank::Explanation, RankError>| {
+        let features = which.unwrap().features;
+        let part = features.iter().find(|part| part.name == "clicks").unwrap();
+        (part.value, part.contribution == 0.0)
+    };
+    assert_eq!(clicks(explain(0)), (Some(2.0), false));
+    assert_eq!(clicks(explain(1)), (None, true));
+    let error = explain(8).unwrap_err().to_string();
+    assert!(error.contains("candidate 8 of 8"), "{error}");
+}
+
+#[test]
+fn words_are_shaded_by_their_nearest_piece() {
+    let texts = [("Banks, river".to_owned(), "money! the (Rivers)".to_owned())];
+    let collection = Collection::of_texts(&mut Dice(2), &texts);
+    let ranker = collection.ranker(head(2));
+    let snapshot = collection.store.snapshot().unwrap();
+    let query = ranker
+        .query(&snapshot, "river money", &Options::default(), None)
+        .unwrap();
+    let mut work = RankWorkspace::new();
+    let shading = ranker.shading(&query, &snapshot, 0, 1, &mut work).unwrap();
+    let of = |text: &str, words: &[becr_rank::ShadedWord]| -> Vec<String> {
+        words
+            .iter()
+            .map(|word| text[word.start..word.end].to_owned())
+            .collect()
+    };
+    assert_eq!(of(&shading.title, &shading.title_words), ["Banks", "river"]);
+    assert_eq!(
+        of(&shading.text, &shading.text_words),
+        ["money", "the", "Rivers"]
+    );
+    let mut similarities = Vec::new();
+    ranker
+        .features(
+            &query,
+            &snapshot,
+            &collection.candidates(),
+            &mut work,
+            |document| {
+                document.similarities(&mut similarities)?;
+                Ok::<(), RankError>(())
+            },
+        )
+        .unwrap();
+    // Tokens: bank ##s , river | money [UNK] the [UNK] rivers [UNK]; layer 1, two terms.
+    let tokens = collection.documents[0].tokens;
+    let layer = &similarities[2 * tokens..];
+    for (term, row) in layer.chunks_exact(tokens).enumerate() {
+        assert_eq!(
+            shading.title_words[0].similarities[term],
+            row[0].max(row[1])
+        );
+        assert_eq!(shading.title_words[1].similarities[term], row[3]);
+        assert_eq!(shading.text_words[0].similarities[term], row[4]);
+    }
+    assert!(matches!(
+        ranker.shading(&query, &snapshot, 0, 2, &mut work),
+        Err(RankError::NoLayer {
+            asked: 2,
+            layers: 2
+        })
+    ));
+    let nothing = ranker
+        .query(&snapshot, "", &Options::default(), None)
+        .unwrap();
+    let plain = ranker
+        .shading(&nothing, &snapshot, 0, 0, &mut work)
+        .unwrap();
+    assert!(plain.text_words[0].similarities.is_empty());
+}

@@ -1,0 +1,10 @@
+//! The ranker on small generated collections: against slow implementations written from the formulas, and against
+//! itself taken apart.
+
+mod ablation;
+mod collection;
+mod deep;
+mod explain;
+mod input;
+mod lexical;
+mod slow;
