@@ -1,6 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
 mod bench_engine;
+mod bench_rank;
 mod composed;
 mod cost;
 mod demo;
@@ -10,6 +11,7 @@ mod explain;
 mod failures;
 mod folds;
 mod full;
+mod head;
 mod index;
 mod kill;
 mod ranked;
