@@ -19,7 +19,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 const MAGIC: &[u8; 4] = b"BECR";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const CHECKSUM: std::ops::Range<usize> = 24..32;
 const FOOTPRINTS: usize = 48;
 
