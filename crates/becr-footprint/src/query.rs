@@ -199,12 +199,19 @@ impl Triple {
             let [a, b, c] = footprints.map(|footprint| bit(footprint, i));
             a + 2 * b + 4 * c
         };
-        let bits = 32 * footprints[0].len();
-        let mut rows = Vec::with_capacity(bits);
+        let classes: Vec<u32> = (0..32 * footprints[0].len()).map(class).collect();
         let mut bounds = [0; 9];
-        for wanted in 0..8 {
-            rows.extend((0..bits as u16).filter(|&i| class(i.into()) == wanted));
-            bounds[wanted as usize + 1] = rows.len() as u16;
+        for &class in &classes {
+            bounds[class as usize + 1] += 1;
+        }
+        for class in 1..9 {
+            bounds[class] += bounds[class - 1];
+        }
+        let (mut rows, mut next) = (vec![0; classes.len()], bounds);
+        for (i, &class) in classes.iter().enumerate() {
+            let place = &mut next[class as usize];
+            rows[usize::from(*place)] = i as u16;
+            *place += 1;
         }
         Self {
             rows,
@@ -248,10 +255,11 @@ impl GroupFootprints {
                 .map(|layer| layer[first].others(bits))
                 .collect()
         };
+        let cosines = cosines(bits);
         let tables = terms
             .iter()
             .flatten()
-            .map(|used| CosineTable::new(bits, used.weight))
+            .map(|used| CosineTable::new(&cosines, lowest_near(bits), used.weight))
             .collect();
         let uses: Vec<usize> = terms.iter().flatten().map(|used| used.group).collect();
         let triples_per_layer = uses.len().div_ceil(3);
@@ -300,12 +308,15 @@ impl RowList {
     fn new(footprint: &[u32]) -> Self {
         let ones: u32 = footprint.iter().map(|w| w.count_ones()).sum();
         let complement = ones as usize > 16 * footprint.len();
-        let bits = 0..32 * footprint.len() as u16;
-        let set = |i: &u16| (footprint[usize::from(i / 32)] >> (i % 32)) & 1 == 1;
-        Self {
-            rows: bits.filter(|i| set(i) != complement).collect(),
-            complement,
+        let mut rows = Vec::with_capacity(16 * footprint.len());
+        for (first, word) in (0..).step_by(32).zip(footprint) {
+            let mut left = if complement { !word } else { *word };
+            while left != 0 {
+                rows.push(first + left.trailing_zeros() as u16);
+                left &= left - 1;
+            }
         }
+        Self { rows, complement }
     }
 
     fn others(&self, bits: usize) -> Self {
@@ -319,18 +330,18 @@ impl RowList {
 }
 
 impl CosineTable {
-    fn new(bits: usize, weight: f32) -> Self {
-        let at = |h: usize| {
-            let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
-            let scaled = f64::from(weight) * cosine * 32768.0;
-            (scaled.round().clamp(-32767.0, 32767.0) as i16).to_le_bytes()
-        };
-        let byte = |first: usize, byte: usize| std::array::from_fn(|i| at(first + i)[byte]);
-        let lowest = lowest_near(bits);
+    /// `cosines` by distance; `lowest` is the lowest of the 128 distances around `b/2`.
+    fn new(cosines: &[f64; 256], lowest: i8, weight: f32) -> Self {
+        let values = cosines.map(|cosine| {
+            let scaled = (f64::from(weight) * cosine * 32768.0).clamp(-32767.0, 32767.0);
+            // To the nearest: what is left is cut off.
+            ((scaled + 0.5_f64.copysign(scaled)) as i16).to_le_bytes()
+        });
+        let byte = |first: usize, byte: usize| std::array::from_fn(|i| values[first + i][byte]);
         let near = |first: usize, byte: usize| {
             std::array::from_fn(|i| {
                 let above = (first + i).wrapping_sub(lowest as usize) % 128;
-                at((isize::from(lowest) + above as isize).unsigned_abs())[byte]
+                values[(isize::from(lowest) + above as isize).unsigned_abs()][byte]
             })
         };
         Self {
@@ -340,6 +351,11 @@ impl CosineTable {
             weight,
         }
     }
+}
+
+/// `cos(π·h/b)` for every distance that a byte holds.
+fn cosines(bits: usize) -> [f64; 256] {
+    std::array::from_fn(|h| (std::f64::consts::PI * h as f64 / bits as f64).cos())
 }
 
 /// The lowest of the 128 distances around `bits / 2`.
