@@ -11,6 +11,7 @@ mod model;
 mod observer;
 mod options;
 mod random;
+mod run;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,5 @@ pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
 pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
+pub use run::{Measured, Outcome, Summary, Tested, Training, forget};
 pub use trainer::{Device, Trained, Trainer};

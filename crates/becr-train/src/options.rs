@@ -1,6 +1,6 @@
 //! What can be chosen about a training.
 
-use crate::TrainError;
+use crate::{Device, TrainError};
 use becr_model::{Kernels, Similarity, TermWeights};
 use becr_rank::LEXICAL_FEATURES;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct TrainOptions {
     /// What is learned, and how a query and a document are compared.
     pub model: ModelOptions,
+    /// Where it is computed: `cpu`, `cuda`, `cuda:1`.
+    pub device: Device,
     /// Everything that is drawn at random is drawn from this.
     pub seed: u64,
     /// Steps of the optimizer.
@@ -43,6 +45,7 @@ impl Default for TrainOptions {
     fn default() -> Self {
         Self {
             model: ModelOptions::default(),
+            device: Device::Cpu,
             seed: 1,
             steps: 1000,
             batch: 64,

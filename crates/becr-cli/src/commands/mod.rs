@@ -16,6 +16,11 @@ mod rerank;
 mod search;
 mod stats;
 mod token_groups;
+#[cfg(feature = "train")]
+mod train;
+#[cfg(not(feature = "train"))]
+#[path = "train_absent.rs"]
+mod train;
 mod verify;
 
 use becr_index::change::Existing;
@@ -47,6 +52,7 @@ pub(crate) enum Command {
     /// Make or check query-disjoint folds for cross-validation
     #[command(subcommand)]
     Folds(folds::Command),
+    Train(train::Args),
     Encode(encode::Args),
     /// Look after model directories
     #[command(subcommand)]
@@ -72,6 +78,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Groups(command) => token_groups::run(command),
         Command::Eval(args) => eval::run(args),
         Command::Folds(command) => folds::run(command),
+        Command::Train(args) => train::run(args),
         Command::Encode(args) => encode::run(args),
         Command::Model(command) => model::run(command),
         Command::Cost(args) => cost::run(args),

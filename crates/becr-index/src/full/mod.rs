@@ -212,7 +212,7 @@ impl FullBuild<'_> {
         }
     }
 
-    /// Copies the model's small files, its head among them, which the documents' γ·CLS is computed with.
+    /// Writes the model's small files, its head among them, which the documents' γ·CLS is computed with.
     fn copy_model_files(&self, dir: &Path) -> Result<(), IndexError> {
         let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;

@@ -1,6 +1,7 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
 use super::{Config, Role, SetConfig, StoredWeights};
+use crate::EncoderMode;
 use std::path::{Path, PathBuf};
 
 impl Config {
@@ -53,6 +54,9 @@ impl Config {
             }
         }
         if let Some(folds) = &self.folds {
+            if self.train.model.encoder == EncoderMode::Trained {
+                return Err("[folds]: every fold would need an index of its own encoder; train with encoder = \"frozen\"".into());
+            }
             becr_eval::parse_measures(&folds.measures)
                 .map_err(|e| format!("[folds] measures: {e}"))?;
         }
@@ -94,6 +98,7 @@ impl Config {
         absolute(&mut self.output.model);
         self.output.work.iter_mut().for_each(absolute);
         self.model.base.iter_mut().for_each(absolute);
+        self.model.head.iter_mut().for_each(absolute);
         self.index.path.iter_mut().for_each(absolute);
         for set in &mut self.data.sets {
             let single = [

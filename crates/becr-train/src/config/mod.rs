@@ -4,6 +4,8 @@
 //! line. Paths are relative to the folder of the file. The files in `configs/` show every section with comments.
 
 mod check;
+#[cfg(test)]
+mod tests;
 
 use crate::TrainOptions;
 use crate::data::NegativeKind;
@@ -52,6 +54,8 @@ pub struct ModelConfig {
     pub window: Option<usize>,
     /// How the encoder's weights are stored.
     pub weights: StoredWeights,
+    /// A `head.json` to go on from; a new head if not said. The encoder it was trained with must be the same.
+    pub head: Option<PathBuf>,
 }
 
 /// How the encoder's weights are stored in the trained model.

@@ -3,7 +3,7 @@
 use super::DataError;
 use crate::config::{Config, StoredWeights};
 use becr_index::manifest::Manifest;
-use becr_model::{HEAD_FILE, Model, Storage};
+use becr_model::{Model, Storage};
 use std::path::{Path, PathBuf};
 
 /// The model to train, as it will be served: its layers, bits and stored weights are those of the configuration. For an
@@ -30,7 +30,6 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
         StoredWeights::F16 => model.write(&copy, Storage::F16)?,
         StoredWeights::Int8 => model.write(&copy, Storage::I8)?,
     }
-    copy_head(&directory, &copy)?;
     Ok(Model::read(&copy)?)
 }
 
@@ -45,12 +44,13 @@ fn directory(config: &Config) -> Result<PathBuf, DataError> {
     }
 }
 
-/// A head to go on from travels along.
-fn copy_head(from: &Path, to: &Path) -> Result<(), DataError> {
-    let (from, to) = (from.join(HEAD_FILE), to.join(HEAD_FILE));
-    if from.is_file() {
-        let copied = std::fs::read(&from).and_then(|bytes| std::fs::write(&to, bytes));
-        copied.map_err(DataError::io(&to, "cannot write"))?;
+/// Refuses an output directory that holds another model.
+pub(crate) fn check_output(output: &Path, model: &Model) -> Result<(), DataError> {
+    if !output.join("config.json").exists() {
+        return Ok(());
     }
-    Ok(())
+    match Model::read(output) {
+        Ok(found) if found.encoder_id() == model.encoder_id() => Ok(()),
+        _ => Err(DataError::OutputTaken(output.to_owned())),
+    }
 }

@@ -34,6 +34,9 @@ pub enum DataError {
          --restart to make it anew", .0.display()
     )]
     OtherIndex(PathBuf),
+    /// The output directory holds another model.
+    #[error("{}: there is another model here; name another [output] model, or pass --restart to replace it", .0.display())]
+    OutputTaken(PathBuf),
     /// An index that was named does not go with the model that was named.
     #[error(
         "{}: built with encoder {found}, but the model in {} has encoder {expected}; name the model that the index was \

@@ -10,7 +10,7 @@ use crate::{Example, Validation};
 use becr_encoder::Encoder;
 use becr_eval::Folds;
 use becr_index::full::Observer;
-use becr_model::Model;
+use becr_model::{Head, Model};
 use std::fs::File;
 use std::path::Path;
 
@@ -40,6 +40,8 @@ pub trait Watch {
 pub struct Prepared {
     /// The model.
     pub model: Model,
+    /// The head to go on from.
+    pub head: Option<Head>,
     /// The index.
     pub index: TrainingIndex,
     /// One training, or one for each fold.
@@ -71,6 +73,16 @@ impl Preparation<'_> {
         std::fs::create_dir_all(&work).map_err(DataError::io(&work, "cannot create"))?;
         let lock = lock(&work)?;
         let model = base::base(self.config, &work)?;
+        if !self.restart {
+            base::check_output(&self.config.output.model, &model)?;
+        }
+        let head = self
+            .config
+            .model
+            .head
+            .as_deref()
+            .map(Head::read)
+            .transpose()?;
         self.watch.begin("reading the sets", 0);
         let Sets {
             questions,
@@ -98,6 +110,7 @@ impl Preparation<'_> {
         report.write(&work)?;
         Ok(Prepared {
             model,
+            head,
             index,
             plans,
             folds,

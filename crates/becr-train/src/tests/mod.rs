@@ -1,5 +1,6 @@
 //! Trainings on a small index.
 
+mod encoder;
 mod sample;
 
 use crate::batch::Batch;
@@ -8,8 +9,7 @@ use crate::learn::{Course, Outcome, Picked, Sampler, Scores, Source, copy};
 use crate::model::{HeadTensors, Network, Place, values};
 use crate::random::Random;
 use crate::{
-    Device, Example, ModelOptions, Observer, Step, TrainError, TrainOptions, Trainer, Validated,
-    start,
+    Example, ModelOptions, Observer, Step, TrainError, TrainOptions, Trainer, Validated, start,
 };
 use becr_model::{Head, TermWeights};
 use becr_rank::{Candidate, Options, RankWorkspace, Ranker};
@@ -187,7 +187,6 @@ fn a_small_head_learns() {
             store: &sample.store,
             head: None,
             directory: folder.path(),
-            device: Device::Cpu,
         };
         let mut watcher = Watcher::default();
         let trained = trainer
@@ -421,7 +420,6 @@ fn what_cannot_be_learned_from_is_named() {
         store: &sample.store,
         head: None,
         directory: folder.path(),
-        device: Device::Cpu,
     };
     let run = |examples: &[Example], options: &TrainOptions| {
         let validation = sample.validation(&[]);

@@ -5,9 +5,9 @@ use crate::{Observer, TrainError};
 use burn::backend::{Autodiff, Flex};
 use serde::{Deserialize, Serialize};
 
-/// A device.
+/// A device. In files: `"cpu"`, `"cuda"`, `"cuda:1"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(try_from = "String", into = "String")]
 pub enum Device {
     /// The processor.
     #[default]
@@ -16,13 +16,39 @@ pub enum Device {
     Cuda(usize),
 }
 
+impl TryFrom<String> for Device {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let number = |name: &str| match name.strip_prefix(':') {
+            Some(number) => number.parse().ok(),
+            None => name.is_empty().then_some(0),
+        };
+        match name.strip_prefix("cuda").map(number) {
+            Some(Some(index)) => Ok(Self::Cuda(index)),
+            None if name == "cpu" => Ok(Self::Cpu),
+            _ => Err(format!(
+                "no device {name:?}; there are cpu, cuda, and cuda:1 for a second GPU"
+            )),
+        }
+    }
+}
+
+impl From<Device> for String {
+    fn from(device: Device) -> Self {
+        match device {
+            Device::Cpu => "cpu".into(),
+            Device::Cuda(index) => format!("cuda:{index}"),
+        }
+    }
+}
+
 /// Runs a training on a device.
 pub(super) fn run(
-    device: Device,
     training: &Training<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Trained, TrainError> {
-    match device {
+    match training.options.device {
         Device::Cpu => training.run::<Autodiff<Flex>>(Default::default(), observer),
         Device::Cuda(index) => cuda(index, training, observer),
     }
@@ -61,4 +87,24 @@ fn cuda(
             said.trim()
         )))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_have_names() {
+        for (name, device, back) in [
+            ("cpu", Device::Cpu, "cpu"),
+            ("cuda", Device::Cuda(0), "cuda:0"),
+            ("cuda:3", Device::Cuda(3), "cuda:3"),
+        ] {
+            assert_eq!(Device::try_from(name.to_owned()), Ok(device));
+            assert_eq!(String::from(device), back);
+        }
+        for name in ["", "gpu", "cuda3", "cuda:", "cuda:x", "CPU"] {
+            assert!(Device::try_from(name.to_owned()).is_err(), "{name}");
+        }
+    }
 }

@@ -31,8 +31,6 @@ pub struct Trainer<'a> {
     pub head: Option<Head>,
     /// Checkpoints, log and curves go here; a training that was interrupted goes on from here.
     pub directory: &'a Path,
-    /// Where it is computed.
-    pub device: Device,
 }
 
 /// What a training made.
@@ -79,7 +77,7 @@ impl Trainer<'_> {
             options,
             pieces: WordPieces::from_dir(&self.model.directory)?,
         };
-        device::run(self.device, &training, observer)
+        device::run(&training, observer)
     }
 }
 

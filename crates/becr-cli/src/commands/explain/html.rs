@@ -3,15 +3,15 @@
 use super::reasons::label;
 use super::shade::{FAINTEST, Stretch, strength, stretches};
 use super::{Explained, Report};
-use becr_rank::{FeaturePart, Part, Row, ShadedWord};
-use std::fmt::Write;
+use becr_rank::{FeaturePart, Part, QueryTerm, Row, ShadedWord, TermPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
 
 pub(super) fn page(report: &Report) -> String {
     let query = escape(&report.query);
-    let documents: String = report.documents.iter().map(document).collect();
+    let documents = report.documents.iter();
+    let documents: String = documents.map(|one| document(report, one)).collect();
     let hues: Vec<u16> = (0..report.terms.len()).map(hue).collect();
     let script = include_str!("page.js").replace("FAINTEST", &FAINTEST.to_string());
     format!(
@@ -35,40 +35,44 @@ fn hue(term: usize) -> u16 {
 
 /// What the query's terms weigh and are composed of.
 fn terms(report: &Report) -> String {
-    let mut rows = String::new();
-    for term in &report.terms {
+    let row = |term: &QueryTerm| {
         let groups = term.groups.iter();
         let groups: Vec<String> = groups
             .map(|used| format!("{} {:.2}", escape(&used.group), used.weight))
             .collect();
-        let _ = write!(
-            rows,
+        format!(
             "<tr><td>{}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>\n",
             escape(&term.word),
             term.weight,
             groups.join(", ")
-        );
-    }
-    table("The query's terms", "term|weight|composed of", &rows)
+        )
+    };
+    let rows: String = report.terms.iter().map(row).collect();
+    table(
+        "The query's terms",
+        &["term", "weight", "composed of"],
+        &rows,
+    )
 }
 
 /// A button for each term, and one for all.
 fn choice(report: &Report) -> String {
-    let mut labels = String::from(
-        "<label><input type=\"radio\" name=\"term\" value=\"all\" checked> the closest term</label>\n",
-    );
-    for (number, term) in report.terms.iter().enumerate() {
-        let _ = write!(
-            labels,
+    let label = |(number, term): (usize, &QueryTerm)| {
+        format!(
             "<label style=\"--h:{}\"><input type=\"radio\" name=\"term\" value=\"{number}\"> {}</label>\n",
             hue(number),
             escape(&term.word)
-        );
-    }
-    format!("<fieldset><legend>Words are shaded by similarity to</legend>\n{labels}</fieldset>\n")
+        )
+    };
+    let labels: String = report.terms.iter().enumerate().map(label).collect();
+    format!(
+        "<fieldset><legend>Words are shaded by similarity to</legend>\n\
+         <label><input type=\"radio\" name=\"term\" value=\"all\" checked> the closest term</label>\n\
+         {labels}</fieldset>\n"
+    )
 }
 
-fn document(document: &Explained) -> String {
+fn document(report: &Report, document: &Explained) -> String {
     let explanation = &document.explanation;
     let place = match (document.rank, document.first_stage_rank) {
         (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
@@ -82,19 +86,17 @@ fn document(document: &Explained) -> String {
         ),
         None => "<p>The index keeps no texts.</p>\n".to_owned(),
     };
-    let mut parts = String::new();
-    for (name, value) in [
+    let parts = [
         ("S_deep", explanation.deep),
         ("S_lexi", explanation.lexi),
         ("S_others", explanation.others),
-    ] {
-        let _ = write!(parts, "<tr><td>{name}</td>{}</tr>\n", number(value));
-    }
-    let _ = write!(
-        parts,
-        "<tr class=\"sum\"><td>S</td>{}</tr>\n",
-        number(explanation.score)
-    );
+    ];
+    let parts: String = parts
+        .iter()
+        .map(|(name, value)| format!("<tr><td>{name}</td>{}</tr>\n", number(*value)))
+        .collect();
+    let score = number(explanation.score);
+    let parts = format!("{parts}<tr class=\"sum\"><td>S</td>{score}</tr>\n");
     let rows: String = explanation.rows().iter().map(row).collect();
     let features = explanation
         .document_vector
@@ -103,16 +105,17 @@ fn document(document: &Explained) -> String {
         .chain(&explanation.features);
     let features: String = features.map(feature).collect();
     format!(
-        "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>{place}</p>\n{text}{}{}{}</section>\n",
+        "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>{place}</p>\n{text}{}{}{}{}</section>\n",
         escape(&document.title),
         escape(&document.id),
-        table("Parts", "part|contribution", &parts),
-        table("Contributions", "part||contribution", &rows),
+        table("Parts", &["part", "contribution"], &parts),
+        table("Contributions", &["part", "", "contribution"], &rows),
         table(
             "Features",
-            "feature|value|standardised|weight|contribution",
+            &["feature", "value", "standardised", "weight", "contribution"],
             &features
         ),
+        kernels(report, document),
     )
 }
 
@@ -140,22 +143,61 @@ fn difference(report: &Report) -> String {
     let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
         return String::new();
     };
-    let mut rows: String = difference.rows.iter().map(row).collect();
+    let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
+    let rows = difference.rows.iter().zip(ours).zip(theirs);
+    let rows = rows.map(|((row, ours), theirs)| {
+        let cells = [ours.contribution, theirs.contribution, row.contribution];
+        let (part, name) = (part(row.part), escape(&label(row)));
+        let cells: String = cells.into_iter().map(number).collect();
+        format!("<tr><td>{part}</td><td>{name}</td>{cells}</tr>\n")
+    });
     let (a, b) = (&first.explanation, &second.explanation);
-    for (name, value) in [
-        ("S_deep", a.deep - b.deep),
-        ("S_lexi", a.lexi - b.lexi),
-        ("S_others", a.others - b.others),
-        ("S", difference.score),
-    ] {
-        let _ = write!(
-            rows,
-            "<tr class=\"sum\"><td>{name}</td><td></td>{}</tr>\n",
-            number(value)
-        );
-    }
+    let sums = [
+        ("S_deep", a.deep, b.deep),
+        ("S_lexi", a.lexi, b.lexi),
+        ("S_others", a.others, b.others),
+        ("S", a.score, b.score),
+    ];
+    let sums = sums.into_iter().map(|(name, a, b)| {
+        let cells: String = [a, b, a - b].into_iter().map(number).collect();
+        format!("<tr class=\"sum\"><td>{name}</td><td></td>{cells}</tr>\n")
+    });
+    let rows: String = rows.chain(sums).collect();
     let title = format!("{} less {}", first.id, second.id);
-    table(&title, "part||difference", &rows)
+    let columns = ["part", "", &first.id, &second.id, "difference"];
+    table(&title, &columns, &rows)
+}
+
+/// The deep part by layer and kernel: of all terms together, and of each.
+fn kernels(report: &Report, document: &Explained) -> String {
+    let terms = &document.explanation.terms;
+    let all: Vec<&TermPart> = terms.iter().collect();
+    let each = terms.iter().map(|term| {
+        let title = format!("\u{201c}{}\u{201d} by layer and kernel", term.term.word);
+        (title, vec![term])
+    });
+    let tables = std::iter::once(("All terms by layer and kernel".to_owned(), all)).chain(each);
+    let tables: String = tables
+        .map(|(title, terms)| layers(report, &title, &terms))
+        .collect();
+    format!("<details><summary>Layers and kernels</summary>\n{tables}</details>\n")
+}
+
+fn layers(report: &Report, title: &str, terms: &[&TermPart]) -> String {
+    let centres: Vec<String> = report.kernels.iter().map(|mu| format!("{mu:.2}")).collect();
+    let row = |(layer, name): (usize, &usize)| {
+        let cell = |kernel: usize| {
+            let cells = terms.iter().map(|term| term.cells[layer][kernel]);
+            number(cells.map(|cell| cell.contribution).sum())
+        };
+        let cells: String = (0..centres.len()).map(cell).collect();
+        format!("<tr><td>{name}</td>{cells}</tr>\n")
+    };
+    let rows: String = report.layers.iter().enumerate().map(row).collect();
+    let columns: Vec<&str> = std::iter::once("layer")
+        .chain(centres.iter().map(String::as_str))
+        .collect();
+    table(title, &columns, &rows)
 }
 
 fn part(part: Part) -> &'static str {
@@ -166,15 +208,16 @@ fn part(part: Part) -> &'static str {
     }
 }
 
-/// A table of finished rows; columns that start with a number are aligned by the rows themselves.
-fn table(title: &str, columns: &str, rows: &str) -> String {
+/// A table of finished rows.
+fn table(title: &str, columns: &[&str], rows: &str) -> String {
     let mut header = String::new();
-    for column in columns.split('|') {
-        let number = match column {
-            "contribution" | "difference" | "value" | "standardised" | "weight" => " class=\"n\"",
-            _ => "",
-        };
-        let _ = write!(header, "<th{number}>{column}</th>");
+    for column in columns {
+        let is_text = matches!(
+            *column,
+            "" | "part" | "term" | "composed of" | "feature" | "layer"
+        );
+        let class = if is_text { "" } else { " class=\"n\"" };
+        header += &format!("<th{class}>{}</th>", escape(column));
     }
     format!(
         "<h3>{}</h3>\n<div class=\"wide\"><table>\n<tr>{header}</tr>\n{rows}</table></div>\n",
