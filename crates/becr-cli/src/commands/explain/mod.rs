@@ -8,7 +8,7 @@ mod text;
 pub(crate) use reasons::Reasons;
 
 use crate::output;
-use crate::ranking::{Entry, RankArgs, Ranked, Ranking};
+use crate::ranking::{Covered, Entry, RankArgs, Ranked, Ranking};
 use anyhow::Context;
 use becr_index::first_stage::FirstStage;
 use becr_model::Config;
@@ -74,6 +74,7 @@ struct Report {
     query: String,
     /// Words of the query with a deep term: what they weigh and what they are composed of.
     terms: Vec<QueryTerm>,
+    coverage: Covered,
     /// The layers that are compared, as the encoder counts them: 0 is the embedding layer.
     layers: Vec<usize>,
     /// The kernels' centres.
@@ -150,6 +151,7 @@ fn report(args: &Args) -> anyhow::Result<Report> {
     Ok(Report {
         query: args.query.clone(),
         terms: ranked.query.terms().to_vec(),
+        coverage: Covered::of(&ranked.query),
         layers: config.kept_layers().map_err(anyhow::Error::msg)?,
         kernels: index.ranker().kernels().mu().to_vec(),
         documents,

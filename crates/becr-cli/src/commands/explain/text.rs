@@ -79,6 +79,7 @@ fn terms(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
             groups.join(", ")
         )?;
     }
+    writeln!(out, "  {}", report.coverage)?;
     Ok(())
 }
 

@@ -6,10 +6,10 @@ mod text;
 use super::corpus::OnError;
 use super::explain::Reasons;
 use crate::output;
-use crate::ranking::{self, Entry, RankArgs, Ranked, Ranking};
+use crate::ranking::{self, Covered, Entry, RankArgs, Ranked, Ranking};
 use anyhow::bail;
 use becr_index::first_stage::{FirstStage, Hit};
-use becr_rank::{RankWorkspace, Scored};
+use becr_rank::{MAX_QUERY_WORDS, RankWorkspace, Scored};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -152,6 +152,9 @@ struct RankTiming {
 struct Answer<'a> {
     query: &'a str,
     results: Vec<Row>,
+    /// Absent where BM25 ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<Covered>,
     timing_ms: Timing,
 }
 
@@ -180,14 +183,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let searcher = Searcher::open(args)?;
     match (&args.query, &args.batch.queries, &args.batch.run_out) {
         (Some(query), _, _) => {
-            if !becr_text::words::words(query).any(|_| true) {
-                output::note("The query has no words.");
+            match becr_text::words::words(query).count() {
+                0 => output::note("The query has no words."),
+                words if words > MAX_QUERY_WORDS && searcher.ranking.is_some() => {
+                    output::note(format_args!(
+                        "The query has {words} words; re-ranking looks at the first {MAX_QUERY_WORDS}."
+                    ));
+                }
+                _ => {}
             }
             let answer = searcher.answer(query, args.k.unwrap_or(10), args.explain)?;
             if args.json {
                 output::json(&answer)?;
             } else {
-                text::print(&answer, args.timing)?;
+                text::print(&answer, args.explain, args.timing)?;
             }
         }
         (None, Some(queries), Some(run_out)) => batch::run(&searcher, args, queries, run_out)?,
@@ -296,6 +305,10 @@ impl Searcher {
         Ok(Answer {
             query,
             results,
+            coverage: found
+                .ranked
+                .as_ref()
+                .map(|ranked| Covered::of(&ranked.query)),
             timing_ms: found.timing,
         })
     }

@@ -4,7 +4,7 @@ use super::{Answer, RankTiming, Row, Timing};
 use crate::output;
 use std::io::Write;
 
-pub(super) fn print(answer: &Answer<'_>, timing: bool) -> anyhow::Result<()> {
+pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if answer.results.is_empty() {
         writeln!(out, "nothing found")?;
@@ -13,6 +13,9 @@ pub(super) fn print(answer: &Answer<'_>, timing: bool) -> anyhow::Result<()> {
         result(&mut out, row)?;
     }
     out.flush()?;
+    if let Some(covered) = answer.coverage.filter(|_| explain) {
+        output::note(covered);
+    }
     match timing {
         true => {
             let stages = answer.timing_ms.stages().into_iter();
