@@ -1,6 +1,7 @@
 //! `becr explain`: why a document has its score, and why another has less.
 
 mod html;
+mod paint;
 mod reasons;
 mod shade;
 mod text;
