@@ -12,6 +12,8 @@ use becr_rank::{
 };
 use becr_store::{DocumentStore, Snapshot, Store};
 use becr_text::pieces::WordPieces;
+use serde::Serialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -123,6 +125,43 @@ pub(crate) struct Ranked {
     /// Candidates that the index does not have: their places.
     pub(crate) unknown: Vec<usize>,
     pub(crate) timing: Timing,
+}
+
+/// How many of the words and pairs of queries the token store has. A word that it lacks is composed of its
+/// WordPieces, a pair that it lacks is left out.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct Covered {
+    words: usize,
+    words_found: usize,
+    pairs: usize,
+    pairs_found: usize,
+}
+
+impl Covered {
+    /// Adds what was asked for a query.
+    pub(crate) fn add(&mut self, query: &RankQuery) {
+        let coverage = query.coverage();
+        self.words += coverage.unigrams;
+        self.words_found += coverage.unigrams_found;
+        self.pairs += coverage.pairs;
+        self.pairs_found += coverage.pairs_found;
+    }
+
+    pub(crate) fn of(query: &RankQuery) -> Self {
+        let mut covered = Self::default();
+        covered.add(query);
+        covered
+    }
+}
+
+impl fmt::Display for Covered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "token groups found: {} of {} words, {} of {} pairs",
+            self.words_found, self.words, self.pairs_found, self.pairs
+        )
+    }
 }
 
 /// Where the time went.

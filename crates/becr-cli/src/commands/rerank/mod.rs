@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let answers = answers(&index, &tasks, &features)?;
 
     let mut run = Run::new(&args.tag);
-    let mut report = Report::new(&candidates);
+    let mut report = Report::new(&candidates, &queries);
     for (task, ranked) in tasks.iter().zip(&answers) {
         report.add(task, ranked.as_ref());
         for (id, score) in rows(task, ranked.as_ref(), args.unknown) {
