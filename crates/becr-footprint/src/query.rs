@@ -159,28 +159,87 @@ pub(crate) struct GroupFootprints {
     rows: Vec<RowList>,
     /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
     others: Vec<RowList>,
+    /// The uses of groups by terms three at a time, `[layer][triple]`.
+    triples: Vec<Triple>,
+    triples_per_layer: usize,
     /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
     tables: Vec<CosineTable>,
     /// True if every count and distance fits a byte (256 itself is taken as 255).
     pub(crate) narrow: bool,
+    /// The lowest of the 128 distances around `b/2`.
+    pub(crate) lowest: i8,
 }
 
 /// The rows to sum for a group.
 #[derive(Debug, Clone)]
 pub(crate) struct RowList {
-    /// 8 × the row's index: times 8, 4, 2 or 1, which x86 multiplies for free, it is the row's offset in a tile of 512,
-    /// 256, 128 or 64 tokens.
-    pub(crate) offsets: Vec<u16>,
+    pub(crate) rows: Vec<u16>,
     /// True if these are the clear bits of the group.
     pub(crate) complement: bool,
 }
 
-/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, for either sign.
+/// Three uses of groups at a layer, whose rows are summed together.
+///
+/// The rows fall into eight classes by which of the groups they belong to: row `i` is in class
+/// `q₀[i] + 2·q₁[i] + 4·q₂[i]`. Each class is summed once; the sum of a group is that of its four classes.
+#[derive(Debug, Clone)]
+pub(crate) struct Triple {
+    /// All rows, class by class.
+    rows: Vec<u16>,
+    /// Where the classes begin, and where the last one ends.
+    bounds: [u16; 9],
+    /// Bits set in each group.
+    pub(crate) set: [u16; 3],
+}
+
+impl Triple {
+    fn new(footprints: [&[u32]; 3]) -> Self {
+        let bit = |footprint: &[u32], i: usize| (footprint[i / 32] >> (i % 32)) & 1;
+        let class = |i: usize| {
+            let [a, b, c] = footprints.map(|footprint| bit(footprint, i));
+            a + 2 * b + 4 * c
+        };
+        let classes: Vec<u32> = (0..32 * footprints[0].len()).map(class).collect();
+        let mut bounds = [0; 9];
+        for &class in &classes {
+            bounds[class as usize + 1] += 1;
+        }
+        for class in 1..9 {
+            bounds[class] += bounds[class - 1];
+        }
+        let (mut rows, mut next) = (vec![0; classes.len()], bounds);
+        for (i, &class) in classes.iter().enumerate() {
+            let place = &mut next[class as usize];
+            rows[usize::from(*place)] = i as u16;
+            *place += 1;
+        }
+        Self {
+            rows,
+            bounds,
+            set: footprints.map(|f| f.iter().map(|w| w.count_ones() as u16).sum()),
+        }
+    }
+
+    /// True if no class has more than 63 rows.
+    pub(crate) fn is_even(&self) -> bool {
+        self.bounds.windows(2).all(|ends| ends[1] - ends[0] < 64)
+    }
+
+    /// The rows of a class.
+    #[inline(always)]
+    pub(crate) fn class(&self, class: usize) -> &[u16] {
+        &self.rows[usize::from(self.bounds[class])..usize::from(self.bounds[class + 1])]
+    }
+}
+
+/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, in pieces of 64.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct CosineTable {
-    /// `[complement][high, low][h]`.
-    pub(crate) bytes: [[[u8; 256]; 2]; 2],
+    pub(crate) high: [[u8; 64]; 4],
+    pub(crate) low: [[u8; 64]; 4],
+    /// The same for the 128 distances around `b/2`, which are nearly all, by `h` modulo 128: high, high, low, low.
+    pub(crate) near: [[u8; 64]; 4],
     pub(crate) weight: f32,
 }
 
@@ -196,20 +255,34 @@ impl GroupFootprints {
                 .map(|layer| layer[first].others(bits))
                 .collect()
         };
+        let cosines = cosines(bits);
         let tables = terms
             .iter()
             .flatten()
-            .map(|used| CosineTable::new(bits, used.weight))
+            .map(|used| CosineTable::new(&cosines, lowest_near(bits), used.weight))
             .collect();
+        let uses: Vec<usize> = terms.iter().flatten().map(|used| used.group).collect();
+        let triples_per_layer = uses.len().div_ceil(3);
+        let mut triples = Vec::new();
+        for layer in footprints.chunks_exact((words * groups).max(1)) {
+            for first in (0..uses.len()).step_by(3) {
+                // The last triple is filled up with the first groups.
+                let group = |i: usize| &layer[uses[(first + i) % uses.len()] * words..][..words];
+                triples.push(Triple::new([group(0), group(1), group(2)]));
+            }
+        }
         // An empty list could meet a token with all 256 bits set, whose count does not fit a byte.
-        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.offsets.is_empty());
+        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.rows.is_empty());
         Self {
             bits,
             groups,
             rows,
             others,
+            triples,
+            triples_per_layer,
             tables,
             narrow,
+            lowest: lowest_near(bits),
         }
     }
 
@@ -221,6 +294,11 @@ impl GroupFootprints {
         &self.others[layer]
     }
 
+    /// The triples of a layer.
+    pub(crate) fn triples(&self, layer: usize) -> &[Triple] {
+        &self.triples[layer * self.triples_per_layer..][..self.triples_per_layer]
+    }
+
     pub(crate) fn tables(&self) -> &[CosineTable] {
         &self.tables
     }
@@ -230,46 +308,59 @@ impl RowList {
     fn new(footprint: &[u32]) -> Self {
         let ones: u32 = footprint.iter().map(|w| w.count_ones()).sum();
         let complement = ones as usize > 16 * footprint.len();
-        let bits = 0..32 * footprint.len();
-        let set = |i: &usize| (footprint[i / 32] >> (i % 32)) & 1 == 1;
-        let offsets = bits
-            .filter(|i| set(i) != complement)
-            .map(|i| 8 * i as u16)
-            .collect();
-        Self {
-            offsets,
-            complement,
+        let mut rows = Vec::with_capacity(16 * footprint.len());
+        for (first, word) in (0..).step_by(32).zip(footprint) {
+            let mut left = if complement { !word } else { *word };
+            while left != 0 {
+                rows.push(first + left.trailing_zeros() as u16);
+                left &= left - 1;
+            }
         }
+        Self { rows, complement }
     }
 
     fn others(&self, bits: usize) -> Self {
-        let mut taken = self.offsets.iter().copied().peekable();
-        let all = (0..bits).map(|i| 8 * i as u16);
-        let offsets = all
-            .filter(|&offset| taken.next_if_eq(&offset).is_none())
-            .collect();
+        let mut taken = self.rows.iter().copied().peekable();
+        let all = 0..bits as u16;
         Self {
-            offsets,
+            rows: all.filter(|&i| taken.next_if_eq(&i).is_none()).collect(),
             complement: !self.complement,
         }
     }
 }
 
 impl CosineTable {
-    fn new(bits: usize, weight: f32) -> Self {
-        let mut bytes = [[[0; 256]; 2]; 2];
-        for (signed, sign) in bytes.iter_mut().zip([1.0, -1.0]) {
-            let [highs, lows] = signed;
-            let places = highs.iter_mut().zip(lows).take(bits + 1);
-            for (h, (high, low)) in places.enumerate() {
-                let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
-                let scaled = sign * f64::from(weight) * cosine * 32768.0;
-                let value = scaled.round().clamp(-32767.0, 32767.0) as i16;
-                [*low, *high] = value.to_le_bytes();
-            }
+    /// `cosines` by distance; `lowest` is the lowest of the 128 distances around `b/2`.
+    fn new(cosines: &[f64; 256], lowest: i8, weight: f32) -> Self {
+        let values = cosines.map(|cosine| {
+            let scaled = (f64::from(weight) * cosine * 32768.0).clamp(-32767.0, 32767.0);
+            // To the nearest: what is left is cut off.
+            ((scaled + 0.5_f64.copysign(scaled)) as i16).to_le_bytes()
+        });
+        let byte = |first: usize, byte: usize| std::array::from_fn(|i| values[first + i][byte]);
+        let near = |first: usize, byte: usize| {
+            std::array::from_fn(|i| {
+                let above = (first + i).wrapping_sub(lowest as usize) % 128;
+                values[(isize::from(lowest) + above as isize).unsigned_abs()][byte]
+            })
+        };
+        Self {
+            high: [0, 64, 128, 192].map(|first| byte(first, 1)),
+            low: [0, 64, 128, 192].map(|first| byte(first, 0)),
+            near: [near(0, 1), near(64, 1), near(0, 0), near(64, 0)],
+            weight,
         }
-        Self { bytes, weight }
     }
+}
+
+/// `cos(π·h/b)` for every distance that a byte holds.
+fn cosines(bits: usize) -> [f64; 256] {
+    std::array::from_fn(|h| (std::f64::consts::PI * h as f64 / bits as f64).cos())
+}
+
+/// The lowest of the 128 distances around `bits / 2`.
+fn lowest_near(bits: usize) -> i8 {
+    (bits.min(256) as i16 / 2 - 64) as i8
 }
 
 #[cfg(test)]
@@ -313,11 +404,11 @@ mod tests {
     #[test]
     fn the_shorter_side_is_summed() {
         let list = RowList::new(&[0b1011]);
-        assert_eq!(list.offsets, [0, 8, 24]);
+        assert_eq!(list.rows, [0, 1, 3]);
         assert!(!list.complement);
         let list = RowList::new(&[!0b1011]);
-        assert_eq!(list.offsets, [0, 8, 24]);
+        assert_eq!(list.rows, [0, 1, 3]);
         assert!(list.complement);
-        assert_eq!(list.others(32).offsets.len(), 29);
+        assert_eq!(list.others(32).rows.len(), 29);
     }
 }

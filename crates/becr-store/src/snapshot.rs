@@ -279,9 +279,7 @@ impl<'s> Snapshot<'s> {
     }
 }
 
-/// Reads a byte at both ends and in the middle: from memory that takes no time.
+/// Reads a byte at both ends: from memory that takes no time.
 fn touch(bytes: &[u8]) {
-    for at in [0, bytes.len() / 2, bytes.len().saturating_sub(1)] {
-        std::hint::black_box(bytes.get(at).copied());
-    }
+    std::hint::black_box((bytes.first().copied(), bytes.last().copied()));
 }

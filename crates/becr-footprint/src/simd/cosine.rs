@@ -4,7 +4,7 @@ use super::document::TilePlace;
 use super::{Job, Sink};
 use crate::query::RowList;
 use crate::tile::{MAX_WIDTH, Tile};
-use crate::workspace::{Counts, Scratch};
+use crate::workspace::{Counts, Scratch, Similarities};
 
 /// Counting, which is what these implementations differ in.
 ///
@@ -43,7 +43,7 @@ pub(super) unsafe fn tile<C: Counter>(
     scratch: &mut Scratch,
     sink: &mut impl Sink,
 ) {
-    let TilePlace { layer, first, tile } = place;
+    let TilePlace { layer, tile } = place;
     let (groups, wide) = (job.groups, !job.groups.narrow);
     let half = groups.bits as f32 / 2.0;
     let lines = tile.rows.len() / 64 / (groups.tables().len() + 1) + 1;
@@ -83,7 +83,7 @@ pub(super) unsafe fn tile<C: Counter>(
             } else {
                 table.weight
             };
-            let shift = list.offsets.len() as f32;
+            let shift = list.rows.len() as f32;
             let composed = &mut scratch.composed[..tile.width];
             let cosines = Cosines {
                 weight,
@@ -93,9 +93,12 @@ pub(super) unsafe fn tile<C: Counter>(
             cosines.add::<C>(counts, wide, &scratch.balance, composed);
             fetch_ahead(scratch);
         }
-        quantise(&scratch.composed[..tile.width], &mut scratch.similarities);
-        sink.take(layer, term, first, &scratch.similarities[..tile.tokens]);
+        quantise(
+            &scratch.composed[..tile.width],
+            &mut scratch.similarities[term],
+        );
     }
+    sink.take(&place, &scratch.similarities[..job.terms.len()]);
 }
 
 /// `b/2 − |d|` per token, where the rows of both lists together are all rows.
@@ -163,8 +166,8 @@ fn sine<C: Counter>(t: f32) -> f32 {
 
 /// To units of 2⁻¹⁵.
 #[inline(always)]
-fn quantise(composed: &[f32], similarities: &mut [i16; MAX_WIDTH]) {
-    for (out, c) in similarities.iter_mut().zip(composed) {
+fn quantise(composed: &[f32], similarities: &mut Similarities) {
+    for (out, c) in similarities.0.iter_mut().zip(composed) {
         // Adding 1.5·2²³ rounds to an integer, which then stands in the low bits.
         let rounded = (c * 32768.0).clamp(-32767.0, 32767.0) + 12_582_912.0;
         *out = rounded.to_bits() as i16;
