@@ -10,7 +10,7 @@ use becr_model::{HEAD_FILE, Head};
 use becr_rank::{
     Candidate, Explanation, Options, Parts, RankQuery, RankWorkspace, Ranker, Scored, Variant,
 };
-use becr_store::{DocumentStore, Snapshot, Store};
+use becr_store::{DocumentStore, Documents, Snapshot, Store};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::fmt;
@@ -199,6 +199,21 @@ impl Ranking {
             options: args.options(),
             encoder,
         })
+    }
+
+    /// The encoder of the index, for comparing vectors. Whole queries and composed documents have none to compare.
+    pub(crate) fn raw_encoder(&self, index: &Path, args: &RankArgs) -> anyhow::Result<Encoder> {
+        if args.variant == Variant::WholeQuery || !args.without.is_empty() {
+            bail!(
+                "--raw goes with the score of token groups as a whole, without becr-minus and --without"
+            );
+        }
+        if self.store.header().documents == Documents::Composed {
+            bail!("the documents of this index are composed: there are no vectors to compare");
+        }
+        let model = bundled::model_of_index(index, args.model.as_deref())?;
+        self.store.check_encoder(&model.encoder_id())?;
+        Ok(Encoder::of_model(model)?)
     }
 
     pub(crate) fn store(&self) -> &Store {
