@@ -48,12 +48,6 @@ enum Device {
 }
 
 impl Args {
-    /// Whether a GPU was asked for.
-    #[cfg(feature = "train")]
-    pub(crate) fn wants_cuda(&self) -> bool {
-        matches!(self.device, Device::Cuda)
-    }
-
     /// Joins a model and what computes.
     pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
         let Model {

@@ -38,3 +38,19 @@ pub(crate) fn model_of_index(index: &Path, given: Option<&Path>) -> anyhow::Resu
     model(Some(&reference.directory))
         .context("cannot read the model of this index; name its directory with --model")
 }
+
+/// Writes the bundled model to a directory, for those who need its files.
+#[cfg(feature = "train")]
+pub(crate) fn unpack(directory: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    for (name, bytes) in [
+        ("config.json", FILES.config.as_bytes()),
+        ("tokenizer.json", FILES.tokenizer),
+        ("model.safetensors", FILES.weights),
+        ("head.json", FILES.head),
+    ] {
+        let path = directory.join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}

@@ -139,6 +139,7 @@ mod order;
 mod others;
 mod query;
 mod ranker;
+mod raw;
 mod score;
 mod shading;
 
@@ -150,5 +151,6 @@ pub use options::{Options, Parts, Variant};
 pub use order::ranking;
 pub use query::{GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
+pub use raw::RawVectors;
 pub use score::{Candidate, RankWorkspace, Scored, Timing};
 pub use shading::{ShadedWord, Shading};

@@ -1,6 +1,6 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
-use super::{Config, Role, SetConfig, StoredWeights};
+use super::{BUNDLED, Config, Role, SetConfig, StoredWeights};
 use crate::EncoderMode;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,15 @@ impl Config {
         }
         if self.index.path.is_some() {
             let model = &self.model;
-            if model.layers.is_some() || model.bits.is_some() || model.hyperplanes_seed.is_some() {
-                return Err("[model] layers, bits and hyperplanes_seed are those of the index in [index] path; \
+            let made = [
+                model.bits.is_some(),
+                model.document_vector_bits.is_some(),
+                model.layers.is_some(),
+                model.hyperplanes_seed.is_some(),
+                model.window.is_some(),
+            ];
+            if made.contains(&true) {
+                return Err("[model] layers, bits, document_vector_bits, hyperplanes_seed and window are those of the index in [index] path; \
                      leave them out, or let the training make its own index".into());
             }
             if model.weights != StoredWeights::Keep {
@@ -97,7 +104,9 @@ impl Config {
         let absolute = |path: &mut PathBuf| *path = folder.join(&path);
         absolute(&mut self.output.model);
         self.output.work.iter_mut().for_each(absolute);
-        self.model.base.iter_mut().for_each(absolute);
+        if self.model.base.as_deref() != Some(Path::new(BUNDLED)) {
+            self.model.base.iter_mut().for_each(absolute);
+        }
         self.model.head.iter_mut().for_each(absolute);
         self.index.path.iter_mut().for_each(absolute);
         for set in &mut self.data.sets {

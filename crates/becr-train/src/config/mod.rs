@@ -13,6 +13,9 @@ use becr_model::Layers;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// What names the model that is built into the command, in the place of a directory.
+pub const BUNDLED: &str = "bundled";
+
 /// A whole training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +45,14 @@ pub struct Config {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// A model directory. With an index that exists, the default is the model it was built with.
+    /// A model directory, or [`BUNDLED`]. With an index that exists, the default is the model it was built with.
     pub base: Option<PathBuf>,
     /// Hidden states to keep, `"all"`, `5`, `1` or a list; as in the base if not said.
     pub layers: Option<Layers>,
     /// Bits of a footprint; as in the base if not said.
     pub bits: Option<usize>,
+    /// Bits of the footprint of a document's mean vector; as in the base if not said.
+    pub document_vector_bits: Option<usize>,
     /// Seed of the hyperplanes; as in the base if not said.
     pub hyperplanes_seed: Option<u64>,
     /// Largest distance of two words that form a pair; as in the base if not said.

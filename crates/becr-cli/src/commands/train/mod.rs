@@ -2,13 +2,14 @@
 
 mod watch;
 
-use crate::{backend, output};
+use crate::{backend, bundled, output};
 use anyhow::Context;
-use becr_train::config::Config;
+use becr_index::manifest::Manifest;
+use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
-use becr_train::{Device, EncoderMode, Training, forget};
+use becr_train::{Training, forget};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use watch::{Bar, Indexing};
 
@@ -73,7 +74,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let training = Training {
         config: &config,
         prepared: &prepared,
-        device: args.device(&config),
     };
     let outcome = training.run(&mut &bar);
     bar.clear();
@@ -96,15 +96,12 @@ impl Args {
         if let Some(out) = &self.out {
             config.output.model = out.clone();
         }
-        Ok(config)
-    }
-
-    /// A GPU is worth it where the encoder learns; a head alone is faster on the processor.
-    fn device(&self, config: &Config) -> Device {
-        match (config.train.model.encoder, self.backend.wants_cuda()) {
-            (EncoderMode::Trained, true) => Device::Cuda(0),
-            _ => Device::Cpu,
+        if starts_from_bundled(&config)? {
+            let base = config.work().join("bundled");
+            bundled::unpack(&base)?;
+            config.model.base = Some(base);
         }
+        Ok(config)
     }
 
     fn prepare(&self, config: &Config) -> anyhow::Result<Prepared> {
@@ -120,6 +117,18 @@ impl Args {
         let prepared = preparation.run();
         bar.clear();
         Ok(prepared?)
+    }
+}
+
+/// Whether the model to start from is the one in this program: because it was named, or by the index.
+fn starts_from_bundled(config: &Config) -> anyhow::Result<bool> {
+    match (&config.model.base, &config.index.path) {
+        (Some(base), _) => Ok(base == Path::new(BUNDLED)),
+        (None, Some(index)) => {
+            let model = Manifest::read(index)?.model;
+            Ok(model.is_some_and(|model| model.directory == Path::new(bundled::NAME)))
+        }
+        (None, None) => Ok(false),
     }
 }
 
