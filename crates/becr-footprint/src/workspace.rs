@@ -9,6 +9,7 @@ pub struct Workspace {
     /// A copy of the document's last tile, if there is nothing to read behind it.
     pub(crate) last: Box<[u8; LARGEST]>,
     pub(crate) histograms: Vec<Histogram>,
+    pub(crate) ahead: Ahead,
     /// Similarities of raw vectors to one term.
     pub(crate) cosines: Vec<f32>,
     pub(crate) log_sums: Vec<f32>,
@@ -36,6 +37,7 @@ impl Workspace {
             scratch: Box::default(),
             last: Box::new([0; LARGEST]),
             histograms: Vec::new(),
+            ahead: Ahead::default(),
             cosines: Vec::new(),
             log_sums: Vec::new(),
         }
@@ -70,7 +72,6 @@ pub(crate) struct Scratch {
     pub(crate) composed: [f32; MAX_WIDTH],
     /// Composed similarities of every term.
     pub(crate) similarities: Vec<Similarities>,
-    pub(crate) ahead: Ahead,
 }
 
 impl Default for Scratch {
@@ -83,7 +84,6 @@ impl Default for Scratch {
             distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
             similarities: Vec::new(),
-            ahead: Ahead::default(),
         }
     }
 }
@@ -177,7 +177,7 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Bytes between what is fetched and what is computed.
-    const LEAD: usize = 16 * 1024;
+    const LEAD: usize = 24 * 1024;
 
     /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
     pub(crate) fn start(&mut self, record: &[u8], next: Next) {

@@ -22,17 +22,6 @@ pub(super) trait Plane: Copy {
     unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2];
 }
 
-/// What the CPU can do beside adding rows: code that needs no vector registers fills the gaps that full adders leave.
-pub(super) trait Meanwhile {
-    /// Is called every eight rows.
-    fn step(&mut self);
-}
-
-impl Meanwhile for () {
-    #[inline(always)]
-    fn step(&mut self) {}
-}
-
 /// Adds the bits `a` and `b` to the digit `sum` and returns the carry.
 ///
 /// # Safety
@@ -138,7 +127,7 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
             let four = add(&mut digits[5], two_a, two_b);
             ripple(&mut digits, 6, four);
         }
-        add_few(&mut digits, rest, &load, &mut ());
+        add_few(&mut digits, rest, &load);
         digits
     }
 }
@@ -149,16 +138,12 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
 ///
 /// As for [`sum_rows`].
 #[inline(always)]
-unsafe fn sum_few<P: Plane, const N: usize>(
-    list: &[u16],
-    load: &impl Fn(u16) -> P,
-    meanwhile: &mut impl Meanwhile,
-) -> [P; N] {
+unsafe fn sum_few<P: Plane, const N: usize>(list: &[u16], load: &impl Fn(u16) -> P) -> [P; N] {
     // SAFETY: the caller's promise is ours.
     unsafe {
         let mut digits = [P::zero(); N];
         let Some((first, list)) = list.split_first_chunk::<7>() else {
-            add_few(&mut digits, list, load, meanwhile);
+            add_few(&mut digits, list, load);
             return digits;
         };
         // Seven rows make three digits without a carry.
@@ -168,7 +153,7 @@ unsafe fn sum_few<P: Plane, const N: usize>(
         let b = add(&mut ones, row(first, 5, load), row(first, 6, load));
         let fours = add(&mut twos, a, b);
         [digits[0], digits[1], digits[2]] = [ones, twos, fours];
-        add_few(&mut digits, list, load, meanwhile);
+        add_few(&mut digits, list, load);
         digits
     }
 }
@@ -183,7 +168,6 @@ unsafe fn add_few<P: Plane, const N: usize>(
     digits: &mut [P; N],
     list: &[u16],
     load: &impl Fn(u16) -> P,
-    meanwhile: &mut impl Meanwhile,
 ) {
     // SAFETY: the caller's promise is ours.
     unsafe {
@@ -192,7 +176,6 @@ unsafe fn add_few<P: Plane, const N: usize>(
         for block in blocks {
             let eight = add_eight(digits, |i| row(block, i, load));
             ripple(digits, 3, eight);
-            meanwhile.step();
         }
         // What is left, as four and two and one.
         let (mut one, mut two, mut four) = (zero, zero, zero);
@@ -241,14 +224,21 @@ unsafe fn plus<P: Plane, const N: usize, const M: usize>(a: &[P; N], b: &[P; N])
     }
 }
 
-/// How many rows of each group of a [`Triple`] are set, and how many of all rows if these were asked for.
-pub(super) struct Sums<P> {
-    pub(super) groups: [[P; 8]; 3],
-    pub(super) all: [P; 8],
+/// What becomes of the sums of a [`Triple`].
+///
+/// # Safety
+///
+/// As for [`Plane`].
+pub(super) trait Take<P> {
+    /// Takes how many rows of group `i` are set, modulo 256.
+    unsafe fn group(&mut self, i: usize, digits: [P; 8]);
+
+    /// Takes how many of all rows are set, modulo 256.
+    unsafe fn all(&mut self, digits: [P; 8]);
 }
 
-/// Sums the rows of three groups together, modulo 256: every class of rows once, then the classes of each group. With
-/// `ALL` also the rows of no group. The sum of a class has `C` digits, that of two classes `D`.
+/// Sums the rows of three groups together: every class of rows once, then the classes of each group. With `ALL` also
+/// the rows of no group. The sum of a class has `C` digits, that of two classes `D`.
 ///
 /// # Safety
 ///
@@ -257,39 +247,34 @@ pub(super) struct Sums<P> {
 pub(super) unsafe fn sum_triple<P: Plane, const C: usize, const D: usize, const ALL: bool>(
     triple: &Triple,
     load: impl Fn(u16) -> P,
-    meanwhile: &mut impl Meanwhile,
-) -> Sums<P> {
+    taker: &mut impl Take<P>,
+) {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let both: [P; C] = sum_few(triple.class(3), &load, meanwhile);
-        let one: [P; C] = sum_few(triple.class(1), &load, meanwhile);
+        let both: [P; C] = sum_few(triple.class(3), &load);
+        let one: [P; C] = sum_few(triple.class(1), &load);
         let first: [P; D] = plus(&one, &both);
-        let two: [P; C] = sum_few(triple.class(2), &load, meanwhile);
+        let two: [P; C] = sum_few(triple.class(2), &load);
         let second: [P; D] = plus(&two, &both);
         let mut all = [P::zero(); 8];
         if ALL {
-            let none: [P; C] = sum_few(triple.class(0), &load, meanwhile);
+            let none: [P; C] = sum_few(triple.class(0), &load);
             let without: [P; D] = plus(&none, &one);
             all = plus(&without, &second);
         }
-        let both: [P; C] = sum_few(triple.class(7), &load, meanwhile);
-        let one: [P; C] = sum_few(triple.class(5), &load, meanwhile);
+        let both: [P; C] = sum_few(triple.class(7), &load);
+        let one: [P; C] = sum_few(triple.class(5), &load);
         let with_first: [P; D] = plus(&one, &both);
-        let two: [P; C] = sum_few(triple.class(6), &load, meanwhile);
+        taker.group(0, plus(&first, &with_first));
+        let two: [P; C] = sum_few(triple.class(6), &load);
         let with_second: [P; D] = plus(&two, &both);
-        let none: [P; C] = sum_few(triple.class(4), &load, meanwhile);
+        taker.group(1, plus(&second, &with_second));
+        let none: [P; C] = sum_few(triple.class(4), &load);
         let without: [P; D] = plus(&none, &one);
         let third = plus(&without, &with_second);
         if ALL {
-            all = plus(&all, &third);
+            taker.all(plus(&all, &third));
         }
-        Sums {
-            groups: [
-                plus(&first, &with_first),
-                plus(&second, &with_second),
-                third,
-            ],
-            all,
-        }
+        taker.group(2, third);
     }
 }

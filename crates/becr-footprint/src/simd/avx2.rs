@@ -41,6 +41,11 @@ impl Backend for Avx2 {
         // SAFETY: the caller's promise is ours.
         unsafe { cosine::tile::<Self>(job, place, scratch, sink) }
     }
+
+    #[inline(always)]
+    fn fetch(address: usize) {
+        fetch(address);
+    }
 }
 
 impl Counter for Avx2 {
@@ -56,11 +61,6 @@ impl Counter for Avx2 {
                 count::<BYTE_DIGITS>(tile, list, counts);
             }
         }
-    }
-
-    #[inline(always)]
-    fn fetch(address: usize) {
-        fetch(address);
     }
 }
 

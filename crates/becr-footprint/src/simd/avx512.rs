@@ -3,7 +3,7 @@
 use super::adder::{BYTE_DIGITS, DIGITS};
 use super::cosine::{self, Counter};
 use super::document::{self, Backend, TilePlace};
-use super::rows512::{Load, Narrow, Rows, Wide, Zmm};
+use super::rows512::{Load, Rows, Ymm, Zmm};
 use super::x86::{fetch, interleave};
 use super::{Job, Sink, drain512};
 use crate::pool::Histogram;
@@ -49,6 +49,11 @@ impl Backend for Avx512 {
         // SAFETY: the caller's promise is ours.
         unsafe { drain512::drain(histograms, kernels, sums) }
     }
+
+    #[inline(always)]
+    fn fetch(address: usize) {
+        fetch(address);
+    }
 }
 
 impl Counter for Avx512 {
@@ -65,11 +70,6 @@ impl Counter for Avx512 {
             }
         }
     }
-
-    #[inline(always)]
-    fn fetch(address: usize) {
-        fetch(address);
-    }
 }
 
 /// # Safety
@@ -81,10 +81,10 @@ unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts)
     // SAFETY: the caller's promise is ours; the tile has a row for every bit.
     let digits: [Zmm; N] = unsafe {
         if tile.width > 256 {
-            Wide::sum(&rows, list)
+            Zmm::sum(&rows, list)
         } else {
             let mut digits = [Zmm(_mm512_setzero_si512()); N];
-            let narrow = Narrow::sum::<N>(&rows, list);
+            let narrow = Ymm::sum::<N>(&rows, list);
             for i in 0..N {
                 digits[i] = Zmm(_mm512_zextsi256_si512(narrow[i].0));
             }

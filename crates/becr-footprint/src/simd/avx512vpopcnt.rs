@@ -1,15 +1,15 @@
 //! AVX-512 as Ice Lake and Zen 4 have it: weighted cosines come from tables in registers, 64 tokens at a time.
 
-use super::adder::Meanwhile;
+use super::adder::{Take, sum_triple};
 use super::avx512::Avx512;
 use super::cosine;
 use super::document::{self, Backend, TilePlace};
-use super::rows512::{Load, Narrow, Rows, Wide, Ymm, Zmm};
+use super::rows512::{Load, Rows, Ymm, Zmm};
 use super::x86::{fetch, interleave};
 use super::{Job, Sink, drain512};
 use crate::query::{CosineTable, Triple};
 use crate::tile::Lanes;
-use crate::workspace::{Ahead, Distances, Ring, Scratch, Similarities};
+use crate::workspace::{Distances, Ring, Scratch, Similarities};
 use crate::{Kernels, Workspace, pool::Histogram};
 use std::arch::x86_64::*;
 
@@ -45,9 +45,9 @@ impl Backend for Avx512Vpopcnt {
             if !job.groups.narrow {
                 cosine::tile::<Avx512>(job, place, scratch, sink);
             } else if place.tile.width > 256 {
-                tile::<Wide>(job, place, scratch, sink);
+                tile::<Zmm>(job, place, scratch, sink);
             } else {
-                tile::<Narrow>(job, place, scratch, sink);
+                tile::<Ymm>(job, place, scratch, sink);
             }
         }
     }
@@ -56,6 +56,11 @@ impl Backend for Avx512Vpopcnt {
     unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
         // SAFETY: the caller's promise is ours.
         unsafe { drain512::drain(histograms, kernels, sums) }
+    }
+
+    #[inline(always)]
+    fn fetch(address: usize) {
+        fetch(address);
     }
 }
 
@@ -70,13 +75,13 @@ trait Width: Load {
 
     /// The digits as bytes, 64 tokens per register. In every 128-bit lane, eight bytes are one octet of tokens and
     /// eight bytes are another.
-    unsafe fn bytes(digits: [Self::Register; 8]) -> [__m512i; 8];
+    unsafe fn bytes(digits: [Self; 8]) -> [__m512i; 8];
 
     /// Stores the similarities that came of the lower octets of register `r` and of its upper ones.
     unsafe fn store(similarities: *mut i16, lanes: Lanes, r: usize, octets: [__m512i; 2]);
 }
 
-impl Width for Wide {
+impl Width for Zmm {
     const REGISTERS: usize = 8;
 
     #[inline(always)]
@@ -112,7 +117,7 @@ impl Width for Wide {
     }
 }
 
-impl Width for Narrow {
+impl Width for Ymm {
     const REGISTERS: usize = 4;
 
     #[inline(always)]
@@ -178,11 +183,6 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
     let TilePlace { layer, tile } = place;
     let (groups, rows, lanes) = (job.groups, Rows::new(&tile), Lanes::new(tile.width));
     let triples = groups.triples(layer);
-    let lines = tile
-        .rows
-        .len()
-        .div_ceil(64 * triples.len())
-        .saturating_sub(CALLS);
     let mut triples = triples.iter();
     let (mut tables, mut measured, mut used) = (groups.tables(), 0, 0);
     for (uses, similarities) in job.terms.iter().zip(&mut scratch.similarities) {
@@ -190,8 +190,8 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
             let Some(triple) = triples.next() else {
                 break;
             };
-            let mut fetching = Fetch(&mut scratch.ahead);
-            let (slots, ones) = (scratch.distances.three(measured), &mut scratch.ones);
+            let slots = scratch.distances.three(measured);
+            let ones = &mut scratch.ones;
             // SAFETY: the caller's promise is ours.
             unsafe {
                 let measure = if !triple.is_even() {
@@ -201,9 +201,8 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
                 } else {
                     measure::<W, 6, 7, false>
                 };
-                measure(&rows, triple, groups.lowest, slots, ones, &mut fetching);
+                measure(&rows, triple, groups.lowest, slots, ones);
             }
-            scratch.ahead.advance(lines, fetch);
             measured += 3;
         }
         let (of_term, later) = tables.split_at(uses.len());
@@ -212,23 +211,12 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
         used += uses.len();
         tables = later;
     }
-    sink.take(&place, &scratch.similarities[..job.terms.len()]);
+    let similarities = &scratch.similarities[..job.terms.len()];
+    sink.take(&place, similarities);
 }
 
-/// So often do sums of triples call [`Meanwhile::step`], about.
-const CALLS: usize = 20;
-
-/// Fetches ahead.
-struct Fetch<'a>(&'a mut Ahead);
-
-impl Meanwhile for Fetch<'_> {
-    #[inline(always)]
-    fn step(&mut self) {
-        self.0.advance(1, fetch);
-    }
-}
-
-/// Writes the distances of the tile's tokens to three groups into the ring, from `slot` on.
+/// Writes the distances of the tile's tokens to three groups. With `ONES` the number of bits set in every token is
+/// counted first, otherwise it must have been.
 ///
 /// # Safety
 ///
@@ -240,35 +228,90 @@ unsafe fn measure<W: Width, const C: usize, const D: usize, const ONES: bool>(
     triple: &Triple,
     lowest: i8,
     slots: &mut [Distances; 3],
-    ones: &mut [[u8; 64]; 8],
-    meanwhile: &mut impl Meanwhile,
+    ones: &mut Ones,
 ) {
+    let mut writer = Writer::<ONES> {
+        set: &triple.set,
+        lowest,
+        slots,
+        ones,
+    };
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let sums = W::sum_triple::<C, D, ONES>(rows, triple, meanwhile);
+        sum_triple::<_, C, D, ONES>(triple, |row| W::load(rows, row), &mut writer);
         if ONES {
-            let all = W::bytes(sums.all);
-            for r in 0..W::REGISTERS {
-                store(&mut ones[r], all[r]);
+            for i in 0..3 {
+                let mut counts = [_mm512_setzero_si512(); 8];
+                for r in 0..W::REGISTERS {
+                    counts[r] = load(&writer.slots[i].bytes[r]);
+                }
+                writer.write::<W>(i, counts);
             }
-        }
-        let lowest = _mm512_set1_epi8(lowest);
-        for i in 0..3 {
-            let counts = W::bytes(sums.groups[i]);
-            let set = _mm512_set1_epi8(triple.set[i] as i8);
-            let mut beyond = _mm512_setzero_si512();
-            for r in 0..W::REGISTERS {
-                // |d| − |d ∧ q| and |q| − |d ∧ q| fit a byte, and so does their sum, 256 being taken as 255.
-                let only_document = _mm512_sub_epi8(load(&ones[r]), counts[r]);
-                let only_group = _mm512_sub_epi8(set, counts[r]);
-                let distance = _mm512_adds_epu8(only_document, only_group);
-                store(&mut slots[i].bytes[r], distance);
-                beyond = _mm512_or_si512(beyond, _mm512_sub_epi8(distance, lowest));
-            }
-            slots[i].near = _mm512_movepi8_mask(beyond) == 0;
         }
     }
 }
+
+/// Turns the sums of rows into distances.
+struct Writer<'a, const ONES: bool> {
+    /// Bits set in each group.
+    set: &'a [u16; 3],
+    lowest: i8,
+    slots: &'a mut [Distances; 3],
+    ones: &'a mut Ones,
+}
+
+impl<const ONES: bool> Writer<'_, ONES> {
+    /// Writes the distances to a group of whose rows so many are set.
+    #[inline(always)]
+    unsafe fn write<W: Width>(&mut self, i: usize, counts: [__m512i; 8]) {
+        // SAFETY: the callers of this module's functions promise AVX-512 BW.
+        unsafe {
+            let set = _mm512_set1_epi8(self.set[i] as i8);
+            let lowest = _mm512_set1_epi8(self.lowest);
+            let mut beyond = _mm512_setzero_si512();
+            for r in 0..W::REGISTERS {
+                // |d| − |d ∧ q| and |q| − |d ∧ q| fit a byte, and so does their sum, 256 being taken as 255.
+                let only_document = _mm512_sub_epi8(load(&self.ones[r]), counts[r]);
+                let only_group = _mm512_sub_epi8(set, counts[r]);
+                let distance = _mm512_adds_epu8(only_document, only_group);
+                store(&mut self.slots[i].bytes[r], distance);
+                beyond = _mm512_or_si512(beyond, _mm512_sub_epi8(distance, lowest));
+            }
+            self.slots[i].near = _mm512_movepi8_mask(beyond) == 0;
+        }
+    }
+}
+
+impl<W: Width, const ONES: bool> Take<W> for Writer<'_, ONES> {
+    #[inline(always)]
+    unsafe fn group(&mut self, i: usize, digits: [W; 8]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe {
+            let counts = W::bytes(digits);
+            if ONES {
+                for r in 0..W::REGISTERS {
+                    store(&mut self.slots[i].bytes[r], counts[r]);
+                }
+            } else {
+                self.write::<W>(i, counts);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn all(&mut self, digits: [W; 8]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe {
+            let all = W::bytes(digits);
+            for r in 0..W::REGISTERS {
+                store(&mut self.ones[r], all[r]);
+            }
+        }
+    }
+}
+
+/// Bits set in the tokens' footprints, modulo 256.
+type Ones = [[u8; 64]; 8];
 
 /// Looks up the weighted cosines of a term's groups, adds them up and stores them.
 ///

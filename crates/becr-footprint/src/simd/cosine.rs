@@ -18,9 +18,6 @@ pub(super) trait Counter {
     /// Writes how many of the list's rows are set, per token in its order; the high bytes only when `wide`.
     unsafe fn count(tile: Tile, list: &RowList, wide: bool, counts: &mut Counts);
 
-    /// Asks for the cache line at an address, which may be any.
-    fn fetch(address: usize);
-
     #[inline(always)]
     fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
         if Self::FMA {
@@ -46,8 +43,6 @@ pub(super) unsafe fn tile<C: Counter>(
     let TilePlace { layer, tile } = place;
     let (groups, wide) = (job.groups, !job.groups.narrow);
     let half = groups.bits as f32 / 2.0;
-    let lines = tile.rows.len() / 64 / (groups.tables().len() + 1) + 1;
-    let fetch_ahead = |scratch: &mut Scratch| scratch.ahead.advance(lines, C::fetch);
     // SAFETY: the caller's promise is ours.
     unsafe { C::count(tile, groups.others(layer), wide, &mut scratch.counts) };
     let mut tables = groups.tables().iter();
@@ -91,7 +86,6 @@ pub(super) unsafe fn tile<C: Counter>(
                 scale: 1.0 / half,
             };
             cosines.add::<C>(counts, wide, &scratch.balance, composed);
-            fetch_ahead(scratch);
         }
         quantise(
             &scratch.composed[..tile.width],

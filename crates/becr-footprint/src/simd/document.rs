@@ -3,7 +3,7 @@
 use super::{Job, Sink, histogram};
 use crate::pool::{self, Histogram};
 use crate::tile::{LARGEST, MAX_WIDTH, Tile};
-use crate::workspace::{Scratch, Similarities};
+use crate::workspace::{Ahead, Scratch, Similarities};
 use crate::{Kernels, Workspace};
 
 /// What an implementation provides.
@@ -14,6 +14,10 @@ use crate::{Kernels, Workspace};
 pub(super) trait Backend {
     /// Computes the similarities of all tokens of `tile` to every term and gives them to `sink`.
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink);
+
+    /// Asks for the cache line at an address, which may be any.
+    #[inline(always)]
+    fn fetch(_address: usize) {}
 
     /// Adds the kernels of all tokens in the histograms of the terms to `sums`, `[term][kernel]`, and empties them.
     #[inline(always)]
@@ -71,9 +75,10 @@ pub(super) unsafe fn log_sums<B: Backend>(
         scratch,
         histograms,
         last,
+        ahead,
         ..
     } = work;
-    scratch.ahead.start(job.document.bytes(), job.next);
+    ahead.start(job.document.bytes(), job.next);
     let histograms = &mut histograms[..terms];
     for layer in 0..job.document.layout().layers() {
         let sums = &mut out[layer * terms * kernels.len()..][..terms * kernels.len()];
@@ -82,6 +87,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
             kernels,
             histograms,
             sums,
+            ahead,
             backend: std::marker::PhantomData,
         };
         // SAFETY: the caller's promise is ours.
@@ -96,6 +102,7 @@ struct Pool<'a, B> {
     histograms: &'a mut [Histogram],
     /// `[term][kernel]`.
     sums: &'a mut [f32],
+    ahead: &'a mut Ahead,
     backend: std::marker::PhantomData<B>,
 }
 
@@ -115,7 +122,12 @@ impl<B: Backend> Sink for Pool<'_, B> {
         if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH) {
             self.flush();
         }
-        histogram::add(self.histograms, similarities, tokens);
+        // As much memory is fetched as the tile has, while the CPU has little else to wait for.
+        let steps = histogram::steps(similarities.len(), tokens);
+        let lines = (place.tile.rows.len() / 64).div_ceil(steps.max(1));
+        histogram::add(self.histograms, similarities, tokens, || {
+            self.ahead.advance(lines, B::fetch);
+        });
         let sums = self.sums.chunks_exact_mut(self.kernels.len());
         for (similarities, sums) in similarities.iter().zip(sums) {
             pool::add_narrow_kernels(&similarities.0[..tokens], self.kernels, sums);
@@ -130,7 +142,6 @@ impl<B: Backend> Sink for Pool<'_, B> {
 /// As for [`Backend`].
 #[inline(always)]
 pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, out: &mut [f32]) {
-    work.scratch.ahead.start(job.document.bytes(), job.next);
     let layout = job.document.layout();
     let mut sink = Collect {
         terms: job.terms.len(),

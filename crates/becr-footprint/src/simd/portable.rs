@@ -38,9 +38,6 @@ impl Counter for Portable {
             });
         }
     }
-
-    #[inline(always)]
-    fn fetch(_address: usize) {}
 }
 
 /// Bytes of eight bits each: `SPREAD[x]` holds bit `i` of `x` in byte `i`.

@@ -1,7 +1,6 @@
 //! The rows of a tile as AVX-512 reads them, and their sums.
 
-use super::adder::{Meanwhile, Plane, Sums, sum_rows, sum_triple};
-use crate::query::Triple;
+use super::adder::{Plane, sum_rows};
 use crate::tile::Tile;
 use std::arch::x86_64::*;
 
@@ -27,58 +26,37 @@ impl Rows {
     }
 }
 
-/// Reading rows into registers of some width, with whatever lies behind a narrower row.
+/// A register that rows are read into, with whatever lies behind a narrower row.
 ///
 /// # Safety
 ///
 /// The CPU has AVX-512 F and VL; the tile that `rows` was made of is still there and has the rows that are asked for.
-pub(super) trait Load {
-    type Register: Plane;
-
-    unsafe fn load(rows: &Rows, row: u16) -> Self::Register;
+pub(super) trait Load: Plane {
+    unsafe fn load(rows: &Rows, row: u16) -> Self;
 
     /// Sums the rows of a list.
     #[inline(always)]
-    unsafe fn sum<const N: usize>(rows: &Rows, list: &[u16]) -> [Self::Register; N] {
+    unsafe fn sum<const N: usize>(rows: &Rows, list: &[u16]) -> [Self; N] {
         // SAFETY: the caller's promise is ours.
         unsafe { sum_rows(list, |row| Self::load(rows, row)) }
     }
-
-    /// Sums the rows of three groups.
-    #[inline(always)]
-    unsafe fn sum_triple<const C: usize, const D: usize, const ALL: bool>(
-        rows: &Rows,
-        triple: &Triple,
-        meanwhile: &mut impl Meanwhile,
-    ) -> Sums<Self::Register> {
-        // SAFETY: the caller's promise is ours.
-        unsafe { sum_triple::<_, C, D, ALL>(triple, |row| Self::load(rows, row), meanwhile) }
-    }
 }
 
-/// For tiles of more than 256 tokens.
-pub(super) struct Wide;
-
-impl Load for Wide {
-    type Register = Zmm;
-
+/// For any tile.
+impl Load for Zmm {
     #[inline(always)]
-    unsafe fn load(rows: &Rows, row: u16) -> Zmm {
+    unsafe fn load(rows: &Rows, row: u16) -> Self {
         // SAFETY: a tile lets 64 bytes of every row be read.
-        Zmm(unsafe { _mm512_loadu_si512(rows.row(row).cast()) })
+        Self(unsafe { _mm512_loadu_si512(rows.row(row).cast()) })
     }
 }
 
 /// For tiles of at most 256 tokens.
-pub(super) struct Narrow;
-
-impl Load for Narrow {
-    type Register = Ymm;
-
+impl Load for Ymm {
     #[inline(always)]
-    unsafe fn load(rows: &Rows, row: u16) -> Ymm {
+    unsafe fn load(rows: &Rows, row: u16) -> Self {
         // SAFETY: a tile lets 64 bytes of every row be read.
-        Ymm(unsafe { _mm256_loadu_si256(rows.row(row).cast()) })
+        Self(unsafe { _mm256_loadu_si256(rows.row(row).cast()) })
     }
 }
 
