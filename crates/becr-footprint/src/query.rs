@@ -190,6 +190,8 @@ pub(crate) struct Triple {
     bounds: [u16; 9],
     /// Bits set in each group.
     pub(crate) set: [u16; 3],
+    /// True if no class has more than 63 rows.
+    pub(crate) is_even: bool,
 }
 
 impl Triple {
@@ -209,13 +211,9 @@ impl Triple {
         Self {
             rows,
             bounds,
+            is_even: bounds.windows(2).all(|ends| ends[1] - ends[0] < 64),
             set: footprints.map(|f| f.iter().map(|w| w.count_ones() as u16).sum()),
         }
-    }
-
-    /// True if no class has more than 63 rows.
-    pub(crate) fn is_even(&self) -> bool {
-        self.bounds.windows(2).all(|ends| ends[1] - ends[0] < 64)
     }
 
     /// The rows of a class.

@@ -194,7 +194,7 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
             let ones = &mut scratch.ones;
             // SAFETY: the caller's promise is ours.
             unsafe {
-                let measure = if !triple.is_even() {
+                let measure = if !triple.is_even {
                     measure::<W, 8, 8, true>
                 } else if measured == 0 {
                     measure::<W, 6, 7, true>
