@@ -107,14 +107,14 @@ impl Ring {
     /// The slots of the uses `first`, `first + 1` and `first + 2`, where `first` is a multiple of three.
     #[inline(always)]
     pub(crate) fn three(&mut self, first: usize) -> &mut [Distances; 3] {
-        let at = first / 3 & (self.slots.len() - 1);
+        let at = (first / 3) & (self.slots.len() - 1);
         &mut self.slots[at]
     }
 
     /// The slot of a use.
     #[inline(always)]
     pub(crate) fn get(&self, i: usize) -> &Distances {
-        &self.slots[i / 3 & (self.slots.len() - 1)][i % 3]
+        &self.slots[(i / 3) & (self.slots.len() - 1)][i % 3]
     }
 }
 
