@@ -1,5 +1,6 @@
 //! What the user sees: results on standard output, everything else on standard error.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 /// Standard output, buffered. Write to it with `writeln!(out, …)?`: a closed pipe then surfaces as an
@@ -49,5 +50,24 @@ pub(crate) fn note_report(report: &impl std::fmt::Display) {
     let text = report.to_string();
     if !text.is_empty() {
         note(text.trim_end());
+    }
+}
+
+/// Text of a document for the terminal: characters that would steer it become spaces.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    match text.contains(steers) {
+        true => text.replace(steers, " ").into(),
+        false => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_does_not_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31mb\r\n\tc é"), "a [31mb \n\tc é");
     }
 }

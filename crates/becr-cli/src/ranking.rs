@@ -10,8 +10,10 @@ use becr_model::{HEAD_FILE, Head};
 use becr_rank::{
     Candidate, Explanation, Options, Parts, RankQuery, RankWorkspace, Ranker, Scored, Variant,
 };
-use becr_store::{DocumentStore, Snapshot, Store};
+use becr_store::{DocumentStore, Documents, Snapshot, Store};
 use becr_text::pieces::WordPieces;
+use serde::Serialize;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -125,6 +127,43 @@ pub(crate) struct Ranked {
     pub(crate) timing: Timing,
 }
 
+/// How many of the words and pairs of queries the token store has. A word that it lacks is composed of its
+/// WordPieces, a pair that it lacks is left out.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(crate) struct Covered {
+    words: usize,
+    words_found: usize,
+    pairs: usize,
+    pairs_found: usize,
+}
+
+impl Covered {
+    /// Adds what was asked for a query.
+    pub(crate) fn add(&mut self, query: &RankQuery) {
+        let coverage = query.coverage();
+        self.words += coverage.unigrams;
+        self.words_found += coverage.unigrams_found;
+        self.pairs += coverage.pairs;
+        self.pairs_found += coverage.pairs_found;
+    }
+
+    pub(crate) fn of(query: &RankQuery) -> Self {
+        let mut covered = Self::default();
+        covered.add(query);
+        covered
+    }
+}
+
+impl fmt::Display for Covered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "token groups found: {} of {} words, {} of {} pairs",
+            self.words_found, self.words, self.pairs_found, self.pairs
+        )
+    }
+}
+
 /// Where the time went.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Timing {
@@ -160,6 +199,21 @@ impl Ranking {
             options: args.options(),
             encoder,
         })
+    }
+
+    /// The encoder of the index, for comparing vectors. Whole queries and composed documents have none to compare.
+    pub(crate) fn raw_encoder(&self, index: &Path, args: &RankArgs) -> anyhow::Result<Encoder> {
+        if args.variant == Variant::WholeQuery || !args.without.is_empty() {
+            bail!(
+                "--raw goes with the score of token groups as a whole, without becr-minus and --without"
+            );
+        }
+        if self.store.header().documents == Documents::Composed {
+            bail!("the documents of this index are composed: there are no vectors to compare");
+        }
+        let model = bundled::model_of_index(index, args.model.as_deref())?;
+        self.store.check_encoder(&model.encoder_id())?;
+        Ok(Encoder::of_model(model)?)
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -187,6 +187,10 @@ impl<B: Device> Backend for BurnEncoder<B> {
         self.document_planes.as_ref()
     }
 
+    fn centres(&self) -> Option<&Centres> {
+        self.centres.as_ref()
+    }
+
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
         batch.check(&self.shape)?;
         let dim = self.shape.dim;

@@ -250,6 +250,9 @@ pub trait Backend: Send + Sync {
     /// The hyperplanes of document vectors, `None` for a model that keeps raw vectors.
     fn document_planes(&self) -> Option<&Hyperplanes>;
 
+    /// What vectors are seen from; `None` for a model that takes them as they are.
+    fn centres(&self) -> Option<&Centres>;
+
     /// The hidden states of every token at the kept layers, as they are: no centre is subtracted. Layers after the last kept one are not computed.
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError>;
 

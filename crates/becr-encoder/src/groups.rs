@@ -32,12 +32,7 @@ impl Encoder {
         let mut encoded = Vec::with_capacity(groups.len());
         let mut pending = Pending::default();
         for group in groups {
-            let words = match group {
-                TokenGroup::Unigram(word) => vec![self.group_word(word)?],
-                TokenGroup::Pair(first, second) => {
-                    vec![self.group_word(first)?, self.group_word(second)?]
-                }
-            };
+            let words = self.group_words(group)?;
             let tokens = 2 + words.iter().map(Vec::len).sum::<usize>();
             if !pending.sizes.is_empty() && pending.tokens.tokens() + tokens > self.batch_tokens {
                 pending.flush(self, &mut encoded)?;
@@ -46,6 +41,16 @@ impl Encoder {
         }
         pending.flush(self, &mut encoded)?;
         Ok(encoded)
+    }
+
+    /// The WordPieces of each word of a group.
+    pub(crate) fn group_words(&self, group: &TokenGroup) -> Result<Vec<Vec<u32>>, EncodeError> {
+        match group {
+            TokenGroup::Unigram(word) => Ok(vec![self.group_word(word)?]),
+            TokenGroup::Pair(first, second) => {
+                Ok(vec![self.group_word(first)?, self.group_word(second)?])
+            }
+        }
     }
 
     /// What the footprints of vectors under the hyperplanes of document vectors have beyond a token's footprint.

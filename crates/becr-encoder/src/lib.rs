@@ -9,6 +9,7 @@
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
+//! | `raw` | documents and token groups as vectors, for evaluation without footprints |
 //!
 //! # Example
 //!
@@ -43,6 +44,7 @@ mod groups;
 mod kernel;
 mod native;
 mod query;
+mod raw;
 
 pub use backend::{
     Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, document_vector_hyperplanes,
@@ -55,3 +57,4 @@ pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
 pub use native::NativeEncoder;
+pub use raw::RawDocument;

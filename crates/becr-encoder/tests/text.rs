@@ -367,3 +367,40 @@ fn the_measured_centre_is_the_mean_of_vectors() {
     let encoded = encoder.document(&document.title, &document.text).unwrap();
     assert!(encoded.mean.iter().all(|x| x.abs() < 1e-5), "{encoded:?}");
 }
+
+#[test]
+fn footprints_are_those_of_the_raw_vectors() {
+    let encoder = encoder();
+    let planes = encoder.backend().document_planes().unwrap();
+    let footprints = |vectors: &[f32]| -> Vec<u32> {
+        let hash = |vector: &[f32]| {
+            let mut footprint = vec![0; 2];
+            planes.footprint(vector, &mut footprint).unwrap();
+            footprint
+        };
+        vectors.chunks_exact(16).flat_map(hash).collect()
+    };
+    // Two segments.
+    let text = "neural ranking models ".repeat(6);
+    let (raw, encoded) = (
+        encoder.raw_document("rank", &text).unwrap(),
+        encoder.document("rank", &text).unwrap(),
+    );
+    assert_eq!(footprints(&raw.vectors), encoded.footprints);
+    assert!(
+        raw.mean
+            .iter()
+            .zip(&encoded.mean)
+            .all(|(a, b)| (a - b).abs() < 1e-5)
+    );
+    for group in [
+        TokenGroup::Unigram("##x".into()),
+        TokenGroup::Pair("ranking".into(), "models".into()),
+    ] {
+        let raw = encoder.raw_group(&group).unwrap();
+        assert_eq!(
+            footprints(&raw),
+            encoder.groups(&[group]).unwrap()[0].footprints
+        );
+    }
+}

@@ -43,13 +43,11 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds tokens.
+    /// Adds a token.
     #[inline(always)]
-    pub(crate) fn add(&mut self, similarities: &[i16]) {
-        for &similarity in similarities {
-            let [x, bin] = similarity.to_le_bytes();
-            self.bins[usize::from(bin)] += ADDENDS[usize::from(x)];
-        }
+    pub(crate) fn add(&mut self, similarity: u16) {
+        let [x, bin] = similarity.to_le_bytes();
+        self.bins[usize::from(bin)] += ADDENDS[usize::from(x)];
     }
 
     /// Adds the kernels of all tokens to `sums` and empties the histogram.
@@ -232,7 +230,7 @@ mod tests {
         let mut histogram = Histogram::default();
         for round in 0..2 {
             let mut sums = [0.0; 4];
-            histogram.add(&similarities);
+            similarities.iter().for_each(|&c| histogram.add(c as u16));
             histogram.drain(&kernels, &mut sums);
             add_narrow_kernels(&similarities, &kernels, &mut sums);
             let mut exact = [0.0; 4];

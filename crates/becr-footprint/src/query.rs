@@ -1,5 +1,6 @@
 //! A query as its token groups: what they look like at each layer, and how they compose the query's terms.
 
+use crate::groups::GroupFootprints;
 use crate::{Error, lsh};
 
 /// A token group's share in a query term.
@@ -146,132 +147,6 @@ pub(crate) fn unit_vector(vector: &[f32]) -> impl Iterator<Item = f32> {
     vector.iter().map(move |x| x * scale)
 }
 
-/// Footprints prepared for counting rows of tiles.
-///
-/// The Hamming distance of a document token `d` to a group `q` is `|d| + |q| − 2·|d ∧ q|`, and `|d ∧ q|` is the
-/// sum of the rows whose bit is set in `q`. When more than half of the bits are set, the complement `¬q` is summed
-/// instead: `cos(π·h(d,q)/b) = −cos(π·h(d,¬q)/b)`, so only the weight changes its sign.
-#[derive(Debug, Clone)]
-pub(crate) struct GroupFootprints {
-    pub(crate) bits: usize,
-    groups: usize,
-    /// `[layer][group]`.
-    rows: Vec<RowList>,
-    /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
-    others: Vec<RowList>,
-    /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
-    tables: Vec<CosineTable>,
-    /// True if every count and distance fits a byte (256 itself is taken as 255).
-    pub(crate) narrow: bool,
-}
-
-/// The rows to sum for a group.
-#[derive(Debug, Clone)]
-pub(crate) struct RowList {
-    /// 8 × the row's index: times 8, 4, 2 or 1, which x86 multiplies for free, it is the row's offset in a tile of 512,
-    /// 256, 128 or 64 tokens.
-    pub(crate) offsets: Vec<u16>,
-    /// True if these are the clear bits of the group.
-    pub(crate) complement: bool,
-}
-
-/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, for either sign.
-#[derive(Debug, Clone)]
-#[repr(C, align(64))]
-pub(crate) struct CosineTable {
-    /// `[complement][high, low][h]`.
-    pub(crate) bytes: [[[u8; 256]; 2]; 2],
-    pub(crate) weight: f32,
-}
-
-impl GroupFootprints {
-    fn new(bits: usize, groups: usize, footprints: &[u32], terms: &[Vec<GroupWeight>]) -> Self {
-        let words = bits / 32;
-        let rows: Vec<_> = footprints.chunks_exact(words).map(RowList::new).collect();
-        let first = terms.first().map_or(0, |uses| uses[0].group);
-        let others = if groups == 0 {
-            Vec::new()
-        } else {
-            rows.chunks_exact(groups)
-                .map(|layer| layer[first].others(bits))
-                .collect()
-        };
-        let tables = terms
-            .iter()
-            .flatten()
-            .map(|used| CosineTable::new(bits, used.weight))
-            .collect();
-        // An empty list could meet a token with all 256 bits set, whose count does not fit a byte.
-        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.offsets.is_empty());
-        Self {
-            bits,
-            groups,
-            rows,
-            others,
-            tables,
-            narrow,
-        }
-    }
-
-    pub(crate) fn rows(&self, layer: usize, group: usize) -> &RowList {
-        &self.rows[layer * self.groups + group]
-    }
-
-    pub(crate) fn others(&self, layer: usize) -> &RowList {
-        &self.others[layer]
-    }
-
-    pub(crate) fn tables(&self) -> &[CosineTable] {
-        &self.tables
-    }
-}
-
-impl RowList {
-    fn new(footprint: &[u32]) -> Self {
-        let ones: u32 = footprint.iter().map(|w| w.count_ones()).sum();
-        let complement = ones as usize > 16 * footprint.len();
-        let bits = 0..32 * footprint.len();
-        let set = |i: &usize| (footprint[i / 32] >> (i % 32)) & 1 == 1;
-        let offsets = bits
-            .filter(|i| set(i) != complement)
-            .map(|i| 8 * i as u16)
-            .collect();
-        Self {
-            offsets,
-            complement,
-        }
-    }
-
-    fn others(&self, bits: usize) -> Self {
-        let mut taken = self.offsets.iter().copied().peekable();
-        let all = (0..bits).map(|i| 8 * i as u16);
-        let offsets = all
-            .filter(|&offset| taken.next_if_eq(&offset).is_none())
-            .collect();
-        Self {
-            offsets,
-            complement: !self.complement,
-        }
-    }
-}
-
-impl CosineTable {
-    fn new(bits: usize, weight: f32) -> Self {
-        let mut bytes = [[[0; 256]; 2]; 2];
-        for (signed, sign) in bytes.iter_mut().zip([1.0, -1.0]) {
-            let [highs, lows] = signed;
-            let places = highs.iter_mut().zip(lows).take(bits + 1);
-            for (h, (high, low)) in places.enumerate() {
-                let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
-                let scaled = sign * f64::from(weight) * cosine * 32768.0;
-                let value = scaled.round().clamp(-32767.0, 32767.0) as i16;
-                [*low, *high] = value.to_le_bytes();
-            }
-        }
-        Self { bytes, weight }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,16 +183,5 @@ mod tests {
         assert!(CompositeQuery::from_footprints(64, 0, &[], vec![]).is_err());
         assert!(CompositeQuery::from_vectors(0, 1, &[], vec![]).is_err());
         assert!(query(vec![uses(&[(0, 0.5), (1, 0.5)])]).is_ok());
-    }
-
-    #[test]
-    fn the_shorter_side_is_summed() {
-        let list = RowList::new(&[0b1011]);
-        assert_eq!(list.offsets, [0, 8, 24]);
-        assert!(!list.complement);
-        let list = RowList::new(&[!0b1011]);
-        assert_eq!(list.offsets, [0, 8, 24]);
-        assert!(list.complement);
-        assert_eq!(list.others(32).offsets.len(), 29);
     }
 }

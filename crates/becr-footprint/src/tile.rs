@@ -1,13 +1,15 @@
 //! The layout of a document's footprints: bit planes in tiles.
 //!
-//! A tile holds a power of two of tokens, 16 to 512. Its row `i` is bit `i` of all its tokens, side by side, so
-//! that one 512-bit register holds one bit of 512 tokens and a Hamming distance becomes a sum of rows: a few
-//! full adders on registers count 512 tokens at once, on any CPU that has `and` and `xor`.
+//! A tile holds up to 512 tokens. Its row `i` is bit `i` of all its tokens, side by side, so that one 512-bit
+//! register holds one bit of 512 tokens and a Hamming distance becomes a sum of rows: a few full adders on registers
+//! count 512 tokens at once, on any CPU that has `and` and `xor`.
 //!
-//! Layers follow each other; within a layer the tiles follow each other in falling width. Rows are little-endian.
-//! The bits after the last token are zero. A record needs `b/8` bytes per token and layer plus the padding of the
-//! last tile, which is at most 15 tokens or a sixteenth of the document.
+//! Layers follow each other; within a layer all tiles but the last are 512 tokens wide. The last one is as wide as
+//! what is left, rounded up, and not split further: summing rows costs about as much for 100 tokens as for 500. The
+//! bits after the last token are zero. A record needs `b/8` bytes per token and layer plus the padding of the last
+//! tile, which is at most 15 tokens or a twentieth of the document.
 
+use crate::lanes::Lanes;
 use crate::{Error, lsh};
 
 /// Tokens in the widest tile.
@@ -143,13 +145,9 @@ struct Place {
 }
 
 impl Place {
-    /// Eight tokens share a byte, and consecutive bytes of tokens go to consecutive 128-bit lanes: the
-    /// unpacking instructions, which work within lanes, then deliver tokens in their natural order.
     fn new(width: usize, token: usize) -> Self {
-        let lanes = (width / 128).max(1);
-        let octet = token / 8;
         Self {
-            byte: 16 * (octet % lanes) + octet / lanes,
+            byte: Lanes::new(width).byte(token / 8),
             mask: 1 << (token % 8),
         }
     }
@@ -166,7 +164,7 @@ impl TileWidths {
     pub(crate) fn new(tokens: usize) -> Self {
         Self {
             left: tokens,
-            slack: (tokens / 16).max(MIN_WIDTH - 1),
+            slack: (tokens / 20).max(MIN_WIDTH - 1),
         }
     }
 }
@@ -178,13 +176,14 @@ impl Iterator for TileWidths {
         if self.left == 0 {
             return None;
         }
-        let enough = self.left.next_power_of_two().clamp(MIN_WIDTH, MAX_WIDTH);
-        let width = if enough <= self.left + self.slack {
-            enough
-        } else {
-            (enough / 2).max(MIN_WIDTH)
-        };
-        self.left = self.left.saturating_sub(width);
+        let tokens = self.left.min(MAX_WIDTH);
+        // Whole lanes if they cost little, so that fewer rows lie across two cache lines.
+        let width = [128, 64, 32]
+            .into_iter()
+            .map(|unit| tokens.next_multiple_of(unit))
+            .find(|width| width - tokens <= self.slack)
+            .unwrap_or(tokens.next_multiple_of(MIN_WIDTH));
+        self.left -= tokens;
         Some(width)
     }
 }
@@ -219,31 +218,67 @@ impl<'a> TiledDocument<'a> {
 
     /// The tiles of one layer.
     pub(crate) fn layer(&self, layer: usize) -> Tiles<'a> {
-        let size = self.layout.layer_bytes();
         Tiles {
             widths: TileWidths::new(self.layout.tokens),
             bits: self.layout.bits,
-            left: self.layout.tokens,
-            bytes: &self.tiles[layer * size..(layer + 1) * size],
+            first: 0,
+            tokens: self.layout.tokens,
+            bytes: &self.tiles[layer * self.layout.layer_bytes()..],
         }
     }
 }
 
-/// One tile: `width / 8` bytes per row, a row per bit.
+/// One tile.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<'a> {
     pub(crate) width: usize,
+    /// Index of its first token.
+    pub(crate) first: usize,
     /// Tokens that are there; the others are padding.
     pub(crate) tokens: usize,
+    /// Rows of [`Self::stride`] bytes, one per bit, and what the document has behind them, as far as it takes to read
+    /// [`ROW`] bytes of every row.
     pub(crate) rows: &'a [u8],
 }
+
+/// Bytes that may be read of a row, whatever its width.
+pub(crate) const ROW: usize = MAX_WIDTH / 8;
+
+impl<'a> Tile<'a> {
+    /// Bytes from one row to the next.
+    #[inline(always)]
+    pub(crate) fn stride(&self) -> usize {
+        self.width / 8
+    }
+
+    /// The same tile, copied into `buffer` if the document ends too soon behind it.
+    pub(crate) fn readable<'b>(self, bits: usize, buffer: &'b mut [u8; LARGEST]) -> Tile<'b>
+    where
+        'a: 'b,
+    {
+        let needed = (bits - 1) * self.stride() + ROW;
+        if self.rows.len() >= needed {
+            return self;
+        }
+        buffer[..self.rows.len()].copy_from_slice(self.rows);
+        Tile {
+            rows: &buffer[..needed],
+            ..self
+        }
+    }
+}
+
+/// Bytes of the largest tile.
+pub(crate) const LARGEST: usize = ROW * lsh::MAX_BITS;
 
 /// Walks over the tiles of a layer.
 #[derive(Clone)]
 pub(crate) struct Tiles<'a> {
     widths: TileWidths,
     bits: usize,
-    left: usize,
+    first: usize,
+    tokens: usize,
+    /// From the next tile to the end of the document.
     bytes: &'a [u8],
 }
 
@@ -252,15 +287,16 @@ impl<'a> Iterator for Tiles<'a> {
 
     fn next(&mut self) -> Option<Tile<'a>> {
         let width = self.widths.next()?;
-        let (rows, rest) = self.bytes.split_at(width * self.bits / 8);
-        let tokens = self.left.min(width);
-        self.bytes = rest;
-        self.left -= tokens;
-        Some(Tile {
+        let size = width * self.bits / 8;
+        let tile = Tile {
             width,
-            tokens,
-            rows,
-        })
+            first: self.first,
+            tokens: (self.tokens - self.first).min(width),
+            rows: &self.bytes[..self.bytes.len().min(size + ROW)],
+        };
+        self.bytes = &self.bytes[size..];
+        self.first += tile.tokens;
+        Some(tile)
     }
 }
 
@@ -277,13 +313,14 @@ mod tests {
     fn widths_cover_the_tokens_with_little_padding() {
         assert_eq!(widths(0), [0; 0]);
         assert_eq!(widths(1), [16]);
-        assert_eq!(widths(75), [64, 16]);
-        assert_eq!(widths(857), [512, 256, 128]);
+        assert_eq!(widths(75), [80]);
+        assert_eq!(widths(120), [128]);
+        assert_eq!(widths(857), [512, 384]);
         assert_eq!(widths(1024), [512, 512]);
         for tokens in 0..3000 {
             let sum: usize = widths(tokens).iter().sum();
             assert!(
-                sum >= tokens && sum - tokens <= 15.max(tokens / 16),
+                sum >= tokens && sum - tokens <= 15.max(tokens / 20),
                 "{tokens}: {sum}"
             );
             assert!(widths(tokens).is_sorted_by(|a, b| a >= b), "{tokens}");
@@ -292,7 +329,7 @@ mod tests {
 
     #[test]
     fn places_are_a_permutation() {
-        for width in [16, 32, 64, 128, 256, 512] {
+        for width in (16..=512).step_by(16) {
             let mut seen = vec![0_u8; width / 8];
             for token in 0..width {
                 let place = Place::new(width, token);
@@ -311,6 +348,23 @@ mod tests {
         assert!(layout.tile(&[0; 20], &mut [0; 255]).is_err());
         assert!(layout.untile(&[0; 255], &mut [0; 20]).is_err());
         assert!(TiledDocument::new(layout, &[0; 255]).is_err());
+    }
+
+    #[test]
+    fn every_row_can_be_read_as_a_full_one() {
+        let mut buffer = vec![0; LARGEST];
+        let buffer: &mut [u8; LARGEST] = buffer.as_mut_slice().try_into().expect("that long");
+        for tokens in [1, 17, 100, 345, 512, 857] {
+            let layout = DocumentLayout::new(2, tokens, 64).expect("valid shape");
+            let bytes: Vec<u8> = (0..layout.bytes()).map(|i| i as u8).collect();
+            let document = TiledDocument::new(layout, &bytes).expect("right length");
+            for tile in (0..2).flat_map(|layer| document.layer(layer)) {
+                let before = &tile.rows[..64 * tile.stride()];
+                let readable = tile.readable(64, buffer);
+                assert!(readable.rows.len() >= 63 * tile.stride() + ROW);
+                assert_eq!(&readable.rows[..before.len()], before);
+            }
+        }
     }
 
     proptest! {

@@ -1,12 +1,15 @@
 //! Buffers that are made once per thread and used for every document.
 
-use crate::{CompositeQuery, pool::Histogram, tile::MAX_WIDTH};
+use crate::tile::{LARGEST, MAX_WIDTH};
+use crate::{CompositeQuery, pool::Histogram};
 
 /// The engine's buffers: keep one per thread, so that scoring a document allocates nothing.
-#[derive(Default)]
 pub struct Workspace {
     pub(crate) scratch: Box<Scratch>,
+    /// A copy of the document's last tile, if there is nothing to read behind it.
+    pub(crate) last: Box<[u8; LARGEST]>,
     pub(crate) histograms: Vec<Histogram>,
+    pub(crate) ahead: Ahead,
     /// Similarities of raw vectors to one term.
     pub(crate) cosines: Vec<f32>,
     pub(crate) log_sums: Vec<f32>,
@@ -20,11 +23,24 @@ impl std::fmt::Debug for Workspace {
     }
 }
 
+impl Default for Workspace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Workspace {
     /// Empty buffers. They grow with the longest query they meet.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            scratch: Box::default(),
+            last: Box::new([0; LARGEST]),
+            histograms: Vec::new(),
+            ahead: Ahead::default(),
+            cosines: Vec::new(),
+            log_sums: Vec::new(),
+        }
     }
 
     /// Makes room for `query`: does nothing the second time.
@@ -32,7 +48,11 @@ impl Workspace {
         let terms = query.terms().len();
         if self.histograms.len() < terms {
             self.histograms.resize_with(terms, Histogram::default);
+            let similarities = &mut self.scratch.similarities;
+            similarities.resize_with(terms, || Similarities([0; MAX_WIDTH]));
         }
+        let longest_term = query.terms().iter().map(Vec::len).max().unwrap_or(0);
+        self.scratch.distances.prepare(longest_term);
     }
 }
 
@@ -47,11 +67,11 @@ pub(crate) struct Scratch {
     pub(crate) balance: [f32; MAX_WIDTH],
     /// The same as bytes `|d| mod 256`, in the order of the registers.
     pub(crate) ones: [[u8; 64]; MAX_WIDTH / 64],
+    /// Distances to the groups of a term.
+    pub(crate) distances: Ring,
     pub(crate) composed: [f32; MAX_WIDTH],
-    /// Composed similarities of one term in units of 2⁻¹⁵.
-    pub(crate) similarities: [i16; MAX_WIDTH],
-    pub(crate) next_first: usize,
-    pub(crate) ahead: Ahead,
+    /// Composed similarities of every term.
+    pub(crate) similarities: Vec<Similarities>,
 }
 
 impl Default for Scratch {
@@ -61,13 +81,64 @@ impl Default for Scratch {
             first: Counts::default(),
             balance: [0.0; MAX_WIDTH],
             ones: [[0; 64]; MAX_WIDTH / 64],
+            distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
-            similarities: [0; MAX_WIDTH],
-            next_first: 0,
-            ahead: Ahead::default(),
+            similarities: Vec::new(),
         }
     }
 }
+
+/// Distances to the groups in use: slots that are taken three at a time and again when all have been.
+#[derive(Default)]
+pub(crate) struct Ring {
+    /// A power of two of them.
+    slots: Vec<[Distances; 3]>,
+}
+
+impl Ring {
+    /// Makes room for the groups of the longest term and as many as may be computed with them.
+    fn prepare(&mut self, longest_term: usize) {
+        let wanted = (longest_term.div_ceil(3) + 1).next_power_of_two();
+        if self.slots.len() < wanted {
+            self.slots.resize_with(wanted, Default::default);
+        }
+    }
+
+    /// The slots of the uses `first`, `first + 1` and `first + 2`, where `first` is a multiple of three.
+    #[inline(always)]
+    pub(crate) fn three(&mut self, first: usize) -> &mut [Distances; 3] {
+        let at = (first / 3) & (self.slots.len() - 1);
+        &mut self.slots[at]
+    }
+
+    /// The slot of a use.
+    #[inline(always)]
+    pub(crate) fn get(&self, i: usize) -> &Distances {
+        &self.slots[(i / 3) & (self.slots.len() - 1)][i % 3]
+    }
+}
+
+/// Distances to one group, in the order of the registers.
+#[repr(C, align(64))]
+pub(crate) struct Distances {
+    pub(crate) bytes: [[u8; 64]; MAX_WIDTH / 64],
+    /// True if all of them are near `b/2`.
+    pub(crate) near: bool,
+}
+
+impl Default for Distances {
+    fn default() -> Self {
+        Self {
+            bytes: [[0; 64]; MAX_WIDTH / 64],
+            near: false,
+        }
+    }
+}
+
+/// Similarities of a tile's tokens in units of 2⁻¹⁵.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
 
 /// A number per token, low and high byte apart; the high bytes only count when footprints exceed 256 bits.
 #[repr(C, align(64))]
@@ -95,44 +166,51 @@ pub(crate) enum Next<'a> {
 }
 
 /// Where to fetch ahead: a position that runs a fixed distance before the one that is computed, through this record
-/// and on into the next.
+/// and on into the next. Addresses only: they are given to the prefetch instruction, which may be given any, and never
+/// read.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// Address and length of what is left of this record, and of the next record. Addresses only: they are given to
-    /// the prefetch instruction, which may be given any, and never read.
-    left: [(usize, usize); 2],
+    address: usize,
+    end: usize,
+    /// Beginning and end of what follows.
+    next: [usize; 2],
 }
 
 impl Ahead {
     /// Bytes between what is fetched and what is computed.
-    const LEAD: usize = 16 * 1024;
+    const LEAD: usize = 24 * 1024;
 
     /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
     pub(crate) fn start(&mut self, record: &[u8], next: Next) {
-        let span = |bytes: &[u8]| (bytes.as_ptr() as usize, bytes.len());
-        self.left = match next {
-            Next::Begin(next) => {
-                let lead = Self::LEAD.min(record.len());
-                [
-                    span(&record[lead..]),
-                    span(&next[..Self::LEAD.min(next.len())]),
-                ]
-            }
-            Next::Whole(next) => [span(next), (0, 0)],
+        let start = |bytes: &[u8]| bytes.as_ptr() as usize;
+        let end = |bytes: &[u8]| start(bytes) + bytes.len();
+        *self = match next {
+            Next::Begin(next) => Self {
+                address: start(record) + Self::LEAD.min(record.len()),
+                end: end(record),
+                next: [start(next), start(next) + Self::LEAD.min(next.len())],
+            },
+            Next::Whole(next) => Self {
+                address: start(next),
+                end: end(next),
+                next: [0; 2],
+            },
         };
     }
 
-    /// Fetches the next `lines` cache lines.
+    /// Fetches the next cache lines, at most so many.
     #[inline(always)]
     pub(crate) fn advance(&mut self, lines: usize, fetch: impl Fn(usize)) {
-        if self.left[0].1 == 0 {
-            self.left.swap(0, 1);
+        for _ in 0..lines {
+            if self.address >= self.end {
+                [self.address, self.end] = self.next;
+                self.next = [0; 2];
+                if self.address == self.end {
+                    return;
+                }
+            }
+            fetch(self.address);
+            self.address += 64;
         }
-        let (address, length) = self.left[0];
-        let bytes = (64 * lines).min(length);
-        for line in (0..bytes).step_by(64) {
-            fetch(address + line);
-        }
-        self.left[0] = (address + bytes, length - bytes);
     }
 }

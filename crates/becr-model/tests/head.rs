@@ -87,19 +87,19 @@ fn nonsense_is_refused_with_its_place() {
     refused("deep.alpha", &|head| head.deep.alpha.clear());
     refused("deep.kernels", &|head| head.deep.kernels.sigma.truncate(1));
     refused("deep.kernels.sigma[4]", &|head| {
-        head.deep.kernels.sigma[4] = 0.0
+        head.deep.kernels.sigma[4] = 0.0;
     });
     refused("deep.kernels.mu[0]", &|head| {
-        head.deep.kernels.mu[0] = f32::INFINITY
+        head.deep.kernels.mu[0] = f32::INFINITY;
     });
     refused("deep.kernels.epsilon", &|head| {
-        head.deep.kernels.epsilon = 0.0
+        head.deep.kernels.epsilon = 0.0;
     });
     refused("deep.composition.unigram", &|head| {
-        head.deep.composition.unigram = 0.0
+        head.deep.composition.unigram = 0.0;
     });
     refused("deep.composition.pairs", &|head| {
-        head.deep.composition.pairs[1] = -0.5
+        head.deep.composition.pairs[1] = -0.5;
     });
     refused("deep.document_vector.deviation", &|head| {
         head.deep.document_vector = Some(Feature {
@@ -108,13 +108,13 @@ fn nonsense_is_refused_with_its_place() {
         });
     });
     refused("lexical[0].weight", &|head| {
-        head.lexical[0].weight = f32::NAN
+        head.lexical[0].weight = f32::NAN;
     });
     refused("lexical[2].name", &|head| {
-        head.lexical.push(head.lexical[1].clone())
+        head.lexical.push(head.lexical[1].clone());
     });
     refused("others.features[0].name", &|head| {
-        head.others.features[0].name.clear()
+        head.others.features[0].name.clear();
     });
     refused("others.cls", &|head| head.others.cls = Some(vec![f32::NAN]));
     assert!(trained().check(Path::new("head.json")).is_ok());

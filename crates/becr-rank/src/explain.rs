@@ -1,6 +1,6 @@
 //! A score taken apart. Every number of an explanation is one that scoring adds up, so the parts sum to the score.
 
-use crate::lexical::place;
+use crate::lexical::{FIRST_STAGE, first_stage, place};
 use crate::{Candidate, QueryTerm, RankError, RankQuery, RankWorkspace, Ranker};
 use becr_model::Feature;
 use becr_store::DocumentStore;
@@ -98,11 +98,11 @@ impl Ranker {
             asked: which,
             candidates: candidates.len(),
         })?;
-        let first_stage = crate::score::first_stage(candidates, which);
+        let first_stage = first_stage(candidates, which);
         let mut explanation = None;
         let alone = std::slice::from_ref(candidate);
         self.each(store, alone, work, |turn, buffers| {
-            buffers.lexical[crate::lexical::FIRST_STAGE] = first_stage;
+            buffers.lexical[FIRST_STAGE] = first_stage;
             let sums = self.sums(query, &turn, candidate, buffers)?;
             let without = query.options.without;
             let deep = query.deep.as_ref().filter(|_| !without.deep);

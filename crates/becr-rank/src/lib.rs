@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `ranker` | a [`Ranker`]: a head made ready for an index |
 //! | `query` | a [`RankQuery`]: decomposed, looked up, its words counted in the collection |
-//! | `deep` | S_deep: token groups composed, kernels weighted, the document vector |
+//! | `compose` | the vectors of its terms: composed of token groups, or read by the encoder |
+//! | `deep` | S_deep: kernels weighted, the document vector |
 //! | `lexical` | S_lexi: TF-IDF, BM25, proximity, from one pass over a record's words |
-//! | `score` | candidates scored document by document, named features and CLS among them |
+//! | `others` | S_others: CLS and named features |
+//! | `score` | candidates scored document by document |
 //! | `explain` | a score taken apart, and two scores compared |
 //! | `shading` | the words of a text and how near they are to the query |
 //! | `features` | the same numbers unweighted, for training |
@@ -126,6 +128,7 @@
 //! | a number that no document has | [`RankError::NoDocument`] |
 //! | a document without a word | scored like any other: no token is near a kernel, every log-sum is ln ε |
 
+mod compose;
 mod deep;
 mod error;
 mod explain;
@@ -133,8 +136,10 @@ mod features;
 mod lexical;
 mod options;
 mod order;
+mod others;
 mod query;
 mod ranker;
+mod raw;
 mod score;
 mod shading;
 
@@ -146,5 +151,6 @@ pub use options::{Options, Parts, Variant};
 pub use order::ranking;
 pub use query::{GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
+pub use raw::RawVectors;
 pub use score::{Candidate, RankWorkspace, Scored, Timing};
 pub use shading::{ShadedWord, Shading};

@@ -1,7 +1,7 @@
 //! Scoring candidates, document by document.
 
 use crate::deep::DeepQuery;
-use crate::lexical::{COUNT, FIRST_STAGE, Scan};
+use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
 use crate::{RankError, RankQuery, Ranker};
 use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
 use becr_store::{DocumentStore, FetchBuffer, Record};
@@ -250,101 +250,5 @@ impl Ranker {
         features
             .map(|(feature, &place)| f64::from(feature.contribution(values[place])))
             .sum()
-    }
-
-    fn others(&self, record: &Record<'_>, named: &[Option<f32>]) -> f64 {
-        let cls = match &self.head.others.cls {
-            Some(_) => f64::from(record.cls()),
-            None => 0.0,
-        };
-        let features = self.head.others.features.iter().zip(named);
-        let named = features.filter_map(|(feature, value)| Some(feature.contribution((*value)?)));
-        cls + named.map(f64::from).sum::<f64>()
-    }
-
-    /// The values of the head's named features: the caller's, or else the document's.
-    pub(crate) fn named_features(
-        &self,
-        query: &RankQuery,
-        record: &Record<'_>,
-        candidate: &Candidate<'_>,
-        out: &mut Vec<Option<f32>>,
-    ) {
-        out.clear();
-        for (feature, number) in self.head.others.features.iter().zip(&query.named) {
-            let given = candidate.features.iter().rev();
-            let given = given.filter(|(name, value)| *name == feature.name && value.is_finite());
-            let stored = || {
-                let mut stored = record.features();
-                let found = stored.find(|(name, _)| Some(*name) == *number);
-                found
-                    .map(|(_, value)| value)
-                    .filter(|value| value.is_finite())
-            };
-            out.push(given.map(|(_, value)| *value).next().or_else(stored));
-        }
-    }
-}
-
-/// The first stage's feature of one candidate of a list.
-pub(crate) fn first_stage(candidates: &[Candidate<'_>], which: usize) -> f32 {
-    FirstStageScale::new(candidates).value(candidates[which].first_stage)
-}
-
-/// Brings first-stage scores to 0 … 1 within a list.
-struct FirstStageScale {
-    least: f32,
-    range: f32,
-}
-
-impl FirstStageScale {
-    fn new(candidates: &[Candidate<'_>]) -> Self {
-        let scores = || {
-            candidates
-                .iter()
-                .filter_map(|c| c.first_stage)
-                .filter(|s| s.is_finite())
-        };
-        let least = scores().fold(f32::INFINITY, f32::min);
-        let most = scores().fold(f32::NEG_INFINITY, f32::max);
-        Self {
-            least,
-            range: most - least,
-        }
-    }
-
-    /// 0 for an absent score, and for all if they are the same.
-    fn value(&self, score: Option<f32>) -> f32 {
-        match score {
-            Some(score) if score.is_finite() && self.range > 0.0 => {
-                ((score - self.least) / self.range).clamp(0.0, 1.0)
-            }
-            _ => 0.0,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn first_stage_scores_are_relative_to_the_list() {
-        let values = |scores: &[Option<f32>]| -> Vec<f32> {
-            let candidates: Vec<_> = scores
-                .iter()
-                .map(|&first_stage| Candidate {
-                    first_stage,
-                    ..Default::default()
-                })
-                .collect();
-            let scale = FirstStageScale::new(&candidates);
-            scores.iter().map(|&score| scale.value(score)).collect()
-        };
-        let scores = [Some(4.0), None, Some(2.0), Some(3.0), Some(f32::NAN)];
-        assert_eq!(values(&scores), [1.0, 0.0, 0.0, 0.5, 0.0]);
-        assert_eq!(values(&[Some(7.0), Some(7.0)]), [0.0, 0.0]);
-        assert_eq!(values(&[None]), [0.0]);
-        assert!(values(&[]).is_empty());
     }
 }

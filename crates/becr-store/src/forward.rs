@@ -85,24 +85,25 @@ impl<'a> ForwardIndex<'a> {
 
     /// Calls `visit` with the place and the [code](Self::code) of every word, the title's before the body's.
     ///
-    /// This is for looking for a few words in many documents: nothing is decoded, and no branch depends on how many
-    /// bytes a word takes, which no processor could foresee.
+    /// This is for looking for a few words in many documents: nothing is decoded, and hardly a branch depends on how
+    /// many bytes a word takes, which no processor could foresee.
     #[inline]
     pub fn for_each_code(&self, mut visit: impl FnMut(u32, u64)) {
         let words = self.title_words.saturating_add(self.body_words);
         let (mut rest, mut word) = (self.numbers, 0);
         while word < words {
-            if word + 1 < words
+            if word + 2 < words
                 && let Some(eight) = rest.first_chunk()
-                && let Some([(first, _), (second, bytes)]) = varint::two_codes(*eight)
+                && let Some((codes, bytes)) = varint::three_codes(*eight)
             {
-                visit(word, first);
-                visit(word + 1, second);
+                for (place, code) in (word..).zip(codes) {
+                    visit(place, code);
+                }
                 rest = &rest[bytes..];
-                word += 2;
+                word += 3;
                 continue;
             }
-            // The last bytes, or a number in the hundreds of millions.
+            // The last bytes, or rare words one after the other.
             let Some(number) = varint::pull(&mut rest) else {
                 return;
             };

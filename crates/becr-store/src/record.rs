@@ -20,7 +20,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 const MAGIC: &[u8; 4] = b"BECR";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const CHECKSUM: std::ops::Range<usize> = 24..32;
 const FOOTPRINTS: usize = 48;
 

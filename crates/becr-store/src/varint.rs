@@ -33,24 +33,26 @@ pub(crate) fn pull(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// The bytes of the first two numbers, as they stand, and where each ends; `None` if two do not end within eight
-/// bytes.
+/// The bytes of the first three numbers, as they stand, and how many bytes these are; `None` if three do not end
+/// within eight bytes.
 #[inline(always)]
-pub(crate) fn two_codes(bytes: [u8; 8]) -> Option<[(u64, usize); 2]> {
+pub(crate) fn three_codes(bytes: [u8; 8]) -> Option<([u64; 3], usize)> {
     let bytes = u64::from_le_bytes(bytes);
-    // The high bit of every byte that ends a number.
+    // The high bit of every byte that ends a number; then without the first of them; then without the second.
     let ends = !bytes & 0x8080_8080_8080_8080;
-    let later_ends = ends & ends.wrapping_sub(1);
-    if later_ends == 0 {
+    let second = ends & ends.wrapping_sub(1);
+    let third = second & second.wrapping_sub(1);
+    if third == 0 {
         return None;
     }
     let up_to = |end: u64| bytes & (end ^ (end - 1));
     let bits = |end: u64| end.trailing_zeros() + 1;
-    let first = bits(ends);
-    Some([
-        (up_to(ends), first as usize / 8),
-        (up_to(later_ends) >> first, bits(later_ends) as usize / 8),
-    ])
+    let codes = [
+        up_to(ends),
+        up_to(second) >> bits(ends),
+        up_to(third) >> bits(second),
+    ];
+    Some((codes, bits(third) as usize / 8))
 }
 
 #[cfg(test)]

@@ -17,6 +17,10 @@ mod kill;
 mod ranked;
 mod rerank;
 mod search;
+#[cfg(feature = "train")]
+mod train;
+#[cfg(not(feature = "train"))]
+mod train_absent;
 
 use std::path::Path;
 use std::process::Command;

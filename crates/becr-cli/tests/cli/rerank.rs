@@ -132,6 +132,8 @@ fn unknown_documents_repeated_lines_and_queries_without_text() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     for told in [
         "1 repeated lines",
+        "2 queries of the queries file have no candidates",
+        "token groups found: ",
         "odd.run:5",
         "1 queries of the run are not in the queries file and stay as they were: 77",
         "3 documents of the run are not in the index and were kept last: nobody, ghost",
@@ -164,6 +166,10 @@ fn unknown_documents_repeated_lines_and_queries_without_text() {
     let report = json(&dropped.stdout);
     assert_eq!(report["unknown_documents"]["count"], 3, "{report}");
     assert_eq!(report["queries_without_text"]["examples"][0], "77");
+    assert_eq!(
+        report["coverage"]["words"], 5,
+        "of queries 1 and 3: {report}"
+    );
     assert_eq!(
         (&report["repeated"], &report["documents"]),
         (&1.into(), &4.into())

@@ -218,6 +218,7 @@ fn a_full_index_is_re_ranked() {
     ] {
         assert!(answer["timing_ms"][stage].is_f64(), "{stage}");
     }
+    assert_eq!(answer["coverage"]["words_found"], 2, "{answer}");
     // Beyond the depth the first stage's order goes on, behind what was re-ranked.
     let shallow = search(&["--depth", "3"]);
     let shallow = shallow["results"].as_array().unwrap();
@@ -268,6 +269,8 @@ fn a_run_has_all_that_was_asked_for() {
     let first: Vec<_> = rows.iter().filter(|row| row.0 == "1").collect();
     assert!(first.len() > 5 && first.len() <= 30, "{}", first.len());
     assert!(first.is_sorted_by(|a, b| a.2 > b.2));
+    let endless = run(folder.path(), &["search", "index", &"river ".repeat(1100)]);
+    assert!(endless.stderr.contains("first 1024"), "{}", endless.stderr);
     let usage = ["search", "index", "river", "--first-stage", "--explain"];
     assert_eq!(becr(folder.path(), &usage).code, Some(2));
 }

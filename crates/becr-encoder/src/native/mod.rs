@@ -201,6 +201,10 @@ impl Backend for NativeEncoder {
         self.document_planes.as_ref()
     }
 
+    fn centres(&self) -> Option<&Centres> {
+        self.centres.as_ref()
+    }
+
     fn hidden_states(&self, batch: &Batch) -> Result<HiddenStates, EncodeError> {
         let mut layers = Vec::with_capacity(self.shape.layers.len());
         self.forward(batch, |states| {

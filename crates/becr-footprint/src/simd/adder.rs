@@ -16,10 +16,8 @@ pub(super) trait Plane: Copy {
     unsafe fn zero() -> Self;
     unsafe fn xor(self, other: Self) -> Self;
     unsafe fn and(self, other: Self) -> Self;
-    /// The parity of three bits: the sum digit of a full adder.
-    unsafe fn parity(self, b: Self, c: Self) -> Self;
-    /// The majority of three bits: the carry of a full adder.
-    unsafe fn majority(self, b: Self, c: Self) -> Self;
+    /// A full adder: the sum of three bits, and the carry.
+    unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2];
 }
 
 /// Adds the bits `a` and `b` to the digit `sum` and returns the carry.
@@ -28,11 +26,11 @@ pub(super) trait Plane: Copy {
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn add<P: Plane>(sum: &mut P, a: P, b: P) -> P {
+pub(super) unsafe fn add<P: Plane>(sum: &mut P, a: P, b: P) -> P {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let carry = sum.majority(a, b);
-        *sum = sum.parity(a, b);
+        let [digit, carry] = sum.full_add(a, b);
+        *sum = digit;
         carry
     }
 }
@@ -55,6 +53,28 @@ unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, car
     }
 }
 
+/// Adds eight bits to the digits 0 to 2 and returns the carry, which counts eight.
+///
+/// # Safety
+///
+/// As for [`Plane`].
+#[inline(always)]
+unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(usize) -> P) -> P {
+    let [ones, twos, fours, ..] = &mut digits[..] else {
+        unreachable!("at least three digits")
+    };
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let a = add(ones, bit(0), bit(1));
+        let b = add(ones, bit(2), bit(3));
+        let four_a = add(twos, a, b);
+        let a = add(ones, bit(4), bit(5));
+        let b = add(ones, bit(6), bit(7));
+        let four_b = add(twos, a, b);
+        add(fours, four_a, four_b)
+    }
+}
+
 /// Adds sixteen bits to the digits 0 to 3 and returns the carry, which counts sixteen.
 ///
 /// # Safety
@@ -65,27 +85,20 @@ unsafe fn add_sixteen<P: Plane, const N: usize>(
     digits: &mut [P; N],
     bit: impl Fn(usize) -> P,
 ) -> P {
-    let [ones, twos, fours, eights, ..] = &mut digits[..] else {
-        unreachable!("at least four digits")
-    };
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let a = add(ones, bit(0), bit(1));
-        let b = add(ones, bit(2), bit(3));
-        let four_a = add(twos, a, b);
-        let a = add(ones, bit(4), bit(5));
-        let b = add(ones, bit(6), bit(7));
-        let four_b = add(twos, a, b);
-        let eight_a = add(fours, four_a, four_b);
-        let a = add(ones, bit(8), bit(9));
-        let b = add(ones, bit(10), bit(11));
-        let four_a = add(twos, a, b);
-        let a = add(ones, bit(12), bit(13));
-        let b = add(ones, bit(14), bit(15));
-        let four_b = add(twos, a, b);
-        let eight_b = add(fours, four_a, four_b);
-        add(eights, eight_a, eight_b)
+        let a = add_eight(digits, &bit);
+        let b = add_eight(digits, |i| bit(8 + i));
+        add(&mut digits[3], a, b)
     }
+}
+
+/// The row of a list's offset `i`. Left to itself the compiler loads and scales offsets as vectors, and then takes
+/// longer to get them out of the vector registers than the adders take.
+#[inline(always)]
+pub(super) fn row<P>(list: &[u16], i: usize, load: &impl Fn(u16) -> P) -> P {
+    // SAFETY: a reference may be read.
+    load(unsafe { std::ptr::read_volatile(&raw const list[i]) })
 }
 
 /// Sums the rows of a list, per token: digit `i` of the result counts 2ⁱ.
@@ -100,37 +113,62 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
 ) -> [P; N] {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let zero = P::zero();
-        let mut digits = [zero; N];
-        // Left to itself the compiler loads and scales offsets as vectors, and then takes longer to get them out of
-        // the vector registers than the adders take.
-        let row = |list: &[u16], i: usize| load(std::ptr::read_volatile(&raw const list[i]));
+        let mut digits = [P::zero(); N];
         let (blocks, rest) = list.as_chunks::<64>();
         for block in blocks {
-            let a = add_sixteen(&mut digits, |i| row(block, i));
-            let b = add_sixteen(&mut digits, |i| row(block, 16 + i));
+            let a = add_sixteen(&mut digits, |i| row(block, i, &load));
+            let b = add_sixteen(&mut digits, |i| row(block, 16 + i, &load));
             let two_a = add(&mut digits[4], a, b);
-            let a = add_sixteen(&mut digits, |i| row(block, 32 + i));
-            let b = add_sixteen(&mut digits, |i| row(block, 48 + i));
+            let a = add_sixteen(&mut digits, |i| row(block, 32 + i, &load));
+            let b = add_sixteen(&mut digits, |i| row(block, 48 + i, &load));
             let two_b = add(&mut digits[4], a, b);
             let four = add(&mut digits[5], two_a, two_b);
             ripple(&mut digits, 6, four);
         }
-        // The rest likewise, as if it were followed by rows of zeros.
-        let (blocks, last) = rest.as_chunks::<16>();
-        let mut carries = [zero; 4];
-        for (carry, block) in carries.iter_mut().zip(blocks) {
-            *carry = add_sixteen(&mut digits, |i| row(block, i));
-        }
-        if !last.is_empty() {
-            carries[blocks.len()] = add_sixteen(&mut digits, |i| {
-                if i < last.len() { row(last, i) } else { zero }
-            });
-        }
-        let two_a = add(&mut digits[4], carries[0], carries[1]);
-        let two_b = add(&mut digits[4], carries[2], carries[3]);
-        let four = add(&mut digits[5], two_a, two_b);
-        ripple(&mut digits, 6, four);
+        add_few(&mut digits, rest, &load);
         digits
+    }
+}
+
+/// Adds rows, best few.
+///
+/// # Safety
+///
+/// As for [`sum_rows`].
+#[inline(always)]
+pub(super) unsafe fn add_few<P: Plane, const N: usize>(
+    digits: &mut [P; N],
+    list: &[u16],
+    load: &impl Fn(u16) -> P,
+) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let zero = P::zero();
+        let (blocks, rest) = list.as_chunks::<8>();
+        for block in blocks {
+            let eight = add_eight(digits, |i| row(block, i, load));
+            ripple(digits, 3, eight);
+        }
+        // What is left, as four and two and one.
+        let (mut one, mut two, mut four) = (zero, zero, zero);
+        let mut rest = rest;
+        if let Some((block, later)) = rest.split_first_chunk::<4>() {
+            let a = add(&mut digits[0], row(block, 0, load), row(block, 1, load));
+            let b = add(&mut digits[0], row(block, 2, load), row(block, 3, load));
+            four = add(&mut digits[1], a, b);
+            rest = later;
+        }
+        if let Some((block, later)) = rest.split_first_chunk::<2>() {
+            two = add(&mut digits[0], row(block, 0, load), row(block, 1, load));
+            rest = later;
+        }
+        if !rest.is_empty() {
+            one = row(rest, 0, load);
+        }
+        let carry = digits[0].and(one);
+        digits[0] = digits[0].xor(one);
+        let carry = add(&mut digits[1], two, carry);
+        let carry = add(&mut digits[2], four, carry);
+        ripple(digits, 3, carry);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::document::TilePlace;
 use super::{Job, Sink};
-use crate::query::RowList;
+use crate::groups::RowList;
 use crate::tile::{MAX_WIDTH, Tile};
-use crate::workspace::{Counts, Scratch};
+use crate::workspace::{Counts, Scratch, Similarities};
 
 /// Counting, which is what these implementations differ in.
 ///
@@ -17,9 +17,6 @@ pub(super) trait Counter {
 
     /// Writes how many of the list's rows are set, per token in its order; the high bytes only when `wide`.
     unsafe fn count(tile: Tile, list: &RowList, wide: bool, counts: &mut Counts);
-
-    /// Asks for the cache line at an address, which may be any.
-    fn fetch(address: usize);
 
     #[inline(always)]
     fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
@@ -43,11 +40,9 @@ pub(super) unsafe fn tile<C: Counter>(
     scratch: &mut Scratch,
     sink: &mut impl Sink,
 ) {
-    let TilePlace { layer, first, tile } = place;
+    let TilePlace { layer, tile } = place;
     let (groups, wide) = (job.groups, !job.groups.narrow);
     let half = groups.bits as f32 / 2.0;
-    let lines = tile.rows.len() / 64 / (groups.tables().len() + 1) + 1;
-    let fetch_ahead = |scratch: &mut Scratch| scratch.ahead.advance(lines, C::fetch);
     // SAFETY: the caller's promise is ours.
     unsafe { C::count(tile, groups.others(layer), wide, &mut scratch.counts) };
     let mut tables = groups.tables().iter();
@@ -83,7 +78,7 @@ pub(super) unsafe fn tile<C: Counter>(
             } else {
                 table.weight
             };
-            let shift = list.offsets.len() as f32;
+            let shift = list.rows.len() as f32;
             let composed = &mut scratch.composed[..tile.width];
             let cosines = Cosines {
                 weight,
@@ -91,11 +86,13 @@ pub(super) unsafe fn tile<C: Counter>(
                 scale: 1.0 / half,
             };
             cosines.add::<C>(counts, wide, &scratch.balance, composed);
-            fetch_ahead(scratch);
         }
-        quantise(&scratch.composed[..tile.width], &mut scratch.similarities);
-        sink.take(layer, term, first, &scratch.similarities[..tile.tokens]);
+        quantise(
+            &scratch.composed[..tile.width],
+            &mut scratch.similarities[term],
+        );
     }
+    sink.take(&place, &scratch.similarities[..job.terms.len()]);
 }
 
 /// `b/2 − |d|` per token, where the rows of both lists together are all rows.
@@ -163,8 +160,8 @@ fn sine<C: Counter>(t: f32) -> f32 {
 
 /// To units of 2⁻¹⁵.
 #[inline(always)]
-fn quantise(composed: &[f32], similarities: &mut [i16; MAX_WIDTH]) {
-    for (out, c) in similarities.iter_mut().zip(composed) {
+fn quantise(composed: &[f32], similarities: &mut Similarities) {
+    for (out, c) in similarities.0.iter_mut().zip(composed) {
         // Adding 1.5·2²³ rounds to an integer, which then stands in the low bits.
         let rounded = (c * 32768.0).clamp(-32767.0, 32767.0) + 12_582_912.0;
         *out = rounded.to_bits() as i16;

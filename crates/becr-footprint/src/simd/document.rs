@@ -1,8 +1,10 @@
 //! Scoring a document, for any backend: tiles in, similarities to the pool.
 
-use super::{Job, Sink};
+use super::{Job, Sink, histogram};
 use crate::pool::{self, Histogram};
-use crate::{Kernels, Workspace, tile::MAX_WIDTH, tile::Tile, workspace::Scratch};
+use crate::tile::{LARGEST, MAX_WIDTH, Tile};
+use crate::workspace::{Ahead, Scratch, Similarities};
+use crate::{Kernels, Workspace};
 
 /// What an implementation provides.
 ///
@@ -13,19 +15,26 @@ pub(super) trait Backend {
     /// Computes the similarities of all tokens of `tile` to every term and gives them to `sink`.
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink);
 
-    /// Adds the kernels of all tokens in `histogram` to `sums` and empties it.
+    /// Asks for the cache line at an address, which may be any.
     #[inline(always)]
-    unsafe fn add_histogram(histogram: &mut Histogram, kernels: &Kernels, sums: &mut [f32]) {
-        histogram.drain(kernels, sums);
+    fn fetch(_address: usize) {}
+
+    /// Adds the kernels of all tokens in the histograms of the terms to `sums`, `[term][kernel]`, and empties them.
+    #[inline(always)]
+    unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
+        for (histogram, sums) in histograms
+            .iter_mut()
+            .zip(sums.chunks_exact_mut(kernels.len()))
+        {
+            histogram.drain(kernels, sums);
+        }
     }
 }
 
 /// A tile and where it comes from.
 #[derive(Clone, Copy)]
-pub(super) struct TilePlace<'a> {
+pub(crate) struct TilePlace<'a> {
     pub(super) layer: usize,
-    /// Index of its first token.
-    pub(super) first: usize,
     pub(super) tile: Tile<'a>,
 }
 
@@ -35,13 +44,17 @@ pub(super) struct TilePlace<'a> {
 ///
 /// As for [`Backend`].
 #[inline(always)]
-unsafe fn walk<B: Backend>(job: &Job, layer: usize, scratch: &mut Scratch, sink: &mut impl Sink) {
-    for (i, tile) in job.document.layer(layer).enumerate() {
-        // All tiles but the last ones, which are narrower, are of the greatest width.
-        let first = if i == 0 { 0 } else { scratch.next_first };
-        scratch.next_first = first + tile.width;
+unsafe fn walk<B: Backend>(
+    job: &Job,
+    layer: usize,
+    scratch: &mut Scratch,
+    last: &mut [u8; LARGEST],
+    sink: &mut impl Sink,
+) {
+    for tile in job.document.layer(layer) {
+        let tile = tile.readable(job.groups.bits, last);
         // SAFETY: the caller's promise is ours.
-        unsafe { B::tile(job, TilePlace { layer, first, tile }, scratch, sink) }
+        unsafe { B::tile(job, TilePlace { layer, tile }, scratch, sink) }
     }
 }
 
@@ -61,9 +74,11 @@ pub(super) unsafe fn log_sums<B: Backend>(
     let Workspace {
         scratch,
         histograms,
+        last,
+        ahead,
         ..
     } = work;
-    scratch.ahead.start(job.document.bytes(), job.next);
+    ahead.start(job.document.bytes(), job.next);
     let histograms = &mut histograms[..terms];
     for layer in 0..job.document.layout().layers() {
         let sums = &mut out[layer * terms * kernels.len()..][..terms * kernels.len()];
@@ -72,10 +87,11 @@ pub(super) unsafe fn log_sums<B: Backend>(
             kernels,
             histograms,
             sums,
+            ahead,
             backend: std::marker::PhantomData,
         };
         // SAFETY: the caller's promise is ours.
-        unsafe { walk::<B>(&job, layer, scratch, &mut sink) };
+        unsafe { walk::<B>(&job, layer, scratch, last, &mut sink) };
         sink.flush();
     }
     pool::logarithms(out, kernels.epsilon());
@@ -86,30 +102,36 @@ struct Pool<'a, B> {
     histograms: &'a mut [Histogram],
     /// `[term][kernel]`.
     sums: &'a mut [f32],
+    ahead: &'a mut Ahead,
     backend: std::marker::PhantomData<B>,
 }
 
 impl<B: Backend> Pool<'_, B> {
     #[inline(always)]
     fn flush(&mut self) {
-        let sums = self.sums.chunks_exact_mut(self.kernels.len());
-        for (histogram, sums) in self.histograms.iter_mut().zip(sums) {
-            // SAFETY: whoever made this pool promised a CPU for the backend.
-            unsafe { B::add_histogram(histogram, self.kernels, sums) };
-        }
+        // SAFETY: whoever made this pool promised a CPU for the backend.
+        unsafe { B::drain(self.histograms, self.kernels, self.sums) };
     }
 }
 
 impl<B: Backend> Sink for Pool<'_, B> {
     #[inline(always)]
-    fn take(&mut self, _layer: usize, term: usize, first: usize, similarities: &[i16]) {
+    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]) {
+        let (first, tokens) = (place.tile.first, place.tile.tokens);
         // A histogram's counters hold so many tokens, then they must be emptied.
-        if term == 0 && first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH) {
+        if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH) {
             self.flush();
         }
-        self.histograms[term].add(similarities);
-        let sums = &mut self.sums[term * self.kernels.len()..][..self.kernels.len()];
-        pool::add_narrow_kernels(similarities, self.kernels, sums);
+        // As much memory is fetched as the tile has, while the CPU has little else to wait for.
+        let steps = histogram::steps(similarities.len(), tokens);
+        let lines = (place.tile.rows.len() / 64).div_ceil(steps.max(1));
+        histogram::add(self.histograms, similarities, tokens, || {
+            self.ahead.advance(lines, B::fetch);
+        });
+        let sums = self.sums.chunks_exact_mut(self.kernels.len());
+        for (similarities, sums) in similarities.iter().zip(sums) {
+            pool::add_narrow_kernels(&similarities.0[..tokens], self.kernels, sums);
+        }
     }
 }
 
@@ -120,7 +142,6 @@ impl<B: Backend> Sink for Pool<'_, B> {
 /// As for [`Backend`].
 #[inline(always)]
 pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, out: &mut [f32]) {
-    work.scratch.ahead.start(job.document.bytes(), job.next);
     let layout = job.document.layout();
     let mut sink = Collect {
         terms: job.terms.len(),
@@ -129,7 +150,7 @@ pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, ou
     };
     for layer in 0..layout.layers() {
         // SAFETY: the caller's promise is ours.
-        unsafe { walk::<B>(&job, layer, &mut work.scratch, &mut sink) };
+        unsafe { walk::<B>(&job, layer, &mut work.scratch, &mut work.last, &mut sink) };
     }
 }
 
@@ -140,10 +161,13 @@ struct Collect<'a> {
 }
 
 impl Sink for Collect<'_> {
-    fn take(&mut self, layer: usize, term: usize, first: usize, similarities: &[i16]) {
-        let start = (layer * self.terms + term) * self.tokens + first;
-        for (out, &c) in self.out[start..].iter_mut().zip(similarities) {
-            *out = f32::from(c) * (1.0 / 32768.0);
+    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]) {
+        for (term, similarities) in similarities.iter().enumerate() {
+            let start = (place.layer * self.terms + term) * self.tokens + place.tile.first;
+            let out = &mut self.out[start..start + place.tile.tokens];
+            for (out, &c) in out.iter_mut().zip(&similarities.0) {
+                *out = f32::from(c) * (1.0 / 32768.0);
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The implementations, in order of preference, and the choice between them.
 //!
-//! All of them do the same: per layer and tile, sum rows with full adders ([`adder`]), turn the digits into a number
-//! per token, look up or compute the cosine, compose the terms ([`tile_cosines`]), pool ([`crate::pool`]).
+//! All of them do the same ([`document`]): per layer and tile, sum rows with full adders ([`adder`]), turn the digits
+//! into a number per token, compute the cosines ([`cosine`]) or look them up, compose the terms, fill histograms
+//! ([`histogram`]), and make sums of kernels of them ([`crate::pool`]).
 
 #![allow(unsafe_code)]
 // Registers are worked on side by side, by index.
@@ -16,13 +17,25 @@ mod avx512;
 mod avx512vpopcnt;
 mod cosine;
 mod document;
+#[cfg(target_arch = "x86_64")]
+mod drain512;
+mod histogram;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod rows512;
 mod stream;
+#[cfg(target_arch = "x86_64")]
+mod triple;
+#[cfg(target_arch = "x86_64")]
+mod width;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::workspace::Next;
-use crate::{Error, Kernels, TiledDocument, Workspace, query::GroupFootprints, query::GroupWeight};
+use crate::groups::GroupFootprints;
+use crate::query::GroupWeight;
+use crate::workspace::{Next, Similarities};
+use crate::{Error, Kernels, TiledDocument, Workspace};
+use document::TilePlace;
 use std::sync::OnceLock;
 
 pub use stream::stream_read;
@@ -153,9 +166,10 @@ pub(crate) struct Job<'a> {
     pub(crate) next: Next<'a>,
 }
 
-/// What to do with the similarities of a tile's tokens to a term: `(layer, term, first token, similarities)`.
+/// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
-    fn take(&mut self, layer: usize, term: usize, first: usize, similarities: &[i16]);
+    /// Takes them, a list per term, of which as many count as the tile has tokens.
+    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]);
 }
 
 /// An [`Implementation`] that this CPU is known to run.

@@ -4,7 +4,10 @@ use super::adder::{DIGITS, Plane, sum_rows};
 use super::cosine::{self, Counter};
 use super::document::{Backend, TilePlace};
 use super::{Job, Sink};
-use crate::{query::RowList, tile::Tile, workspace::Counts, workspace::Scratch};
+use crate::groups::RowList;
+use crate::lanes::Lanes;
+use crate::tile::Tile;
+use crate::workspace::{Counts, Scratch};
 
 pub(super) struct Portable;
 
@@ -21,34 +24,21 @@ impl Counter for Portable {
 
     #[inline(always)]
     unsafe fn count(tile: Tile, list: &RowList, wide: bool, counts: &mut Counts) {
-        if tile.width >= 128 {
-            // A column is 128 tokens of a row; consecutive octets of tokens lie in consecutive columns.
-            let (columns, row_bytes) = (tile.width / 128, tile.width / 8);
-            for column in 0..columns {
-                // SAFETY: nothing here needs a special CPU.
-                let digits: [Bits; DIGITS] = unsafe {
-                    sum_rows(&list.offsets, |offset| {
-                        let start = usize::from(offset) / 8 * row_bytes + 16 * column;
-                        Bits::from_bytes(&tile.rows[start..start + 16])
-                    })
-                };
-                write_counts(&digits, 16, wide, counts, |octet| octet * columns + column);
-            }
-        } else {
-            let row_bytes = tile.width / 8;
+        let (stride, lanes) = (tile.stride(), Lanes::new(tile.width));
+        for lane in 0..stride.div_ceil(16) {
             // SAFETY: nothing here needs a special CPU.
             let digits: [Bits; DIGITS] = unsafe {
-                sum_rows(&list.offsets, |offset| {
-                    let start = usize::from(offset) / 8 * row_bytes;
-                    Bits::from_bytes(&tile.rows[start..start + row_bytes])
+                sum_rows(&list.rows, |row| {
+                    let start = usize::from(row) * stride + 16 * lane;
+                    Bits::from_bytes(&tile.rows[start..start + 16])
                 })
             };
-            write_counts(&digits, row_bytes, wide, counts, |octet| octet);
+            let positions = (stride - 16 * lane).min(16);
+            write_counts(&digits, positions, wide, counts, |position| {
+                lanes.first_octet(position) + lane
+            });
         }
     }
-
-    #[inline(always)]
-    fn fetch(_address: usize) {}
 }
 
 /// Bytes of eight bits each: `SPREAD[x]` holds bit `i` of `x` in byte `i`.
@@ -70,19 +60,19 @@ static SPREAD: [u64; 256] = {
 #[inline(always)]
 fn write_counts(
     digits: &[Bits; DIGITS],
-    octets: usize,
+    positions: usize,
     wide: bool,
     counts: &mut Counts,
-    place: impl Fn(usize) -> usize,
+    octet: impl Fn(usize) -> usize,
 ) {
     let bytes: [[u8; 16]; DIGITS] = std::array::from_fn(|i| digits[i].to_bytes());
-    for octet in 0..octets {
+    for position in 0..positions {
         let number = |digits: std::ops::Range<usize>| {
             digits.clone().fold(0, |sum, digit| {
-                sum | SPREAD[usize::from(bytes[digit][octet])] << (digit - digits.start)
+                sum | SPREAD[usize::from(bytes[digit][position])] << (digit - digits.start)
             })
         };
-        let at = 8 * place(octet);
+        let at = 8 * octet(position);
         counts.low[at..at + 8].copy_from_slice(&number(0..8).to_le_bytes());
         if wide {
             counts.high[at..at + 8].copy_from_slice(&number(8..DIGITS).to_le_bytes());
@@ -95,20 +85,14 @@ fn write_counts(
 struct Bits([u64; 2]);
 
 impl Bits {
-    /// From 2, 4, 8 or 16 little-endian bytes.
+    /// From sixteen little-endian bytes.
     #[inline(always)]
     fn from_bytes(bytes: &[u8]) -> Self {
-        match *bytes {
-            [a, b] => Self([u64::from(u16::from_le_bytes([a, b])), 0]),
-            [a, b, c, d] => Self([u64::from(u32::from_le_bytes([a, b, c, d])), 0]),
-            _ => {
-                let word = |i: usize| {
-                    let word = bytes.get(8 * i..8 * i + 8).and_then(|w| w.try_into().ok());
-                    word.map_or(0, u64::from_le_bytes)
-                };
-                Self([word(0), word(1)])
-            }
+        let mut words = [0; 2];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
         }
+        Self(words)
     }
 
     fn to_bytes(self) -> [u8; 16] {
@@ -138,13 +122,10 @@ impl Plane for Bits {
         self.map2(other, |a, b| a & b)
     }
     #[inline(always)]
-    unsafe fn parity(self, b: Self, c: Self) -> Self {
-        self.map2(b, |a, b| a ^ b).map2(c, |ab, c| ab ^ c)
-    }
-    #[inline(always)]
-    unsafe fn majority(self, b: Self, c: Self) -> Self {
+    unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2] {
         let differ = self.map2(b, |a, b| a ^ b);
         let both = self.map2(b, |a, b| a & b);
-        differ.map2(c, |d, c| d & c).map2(both, |x, y| x | y)
+        let carry = differ.map2(c, |d, c| d & c).map2(both, |x, y| x | y);
+        [differ.map2(c, |d, c| d ^ c), carry]
     }
 }

@@ -9,24 +9,6 @@ pub(super) fn fetch(address: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T1>(address as *const i8) }
 }
 
-/// Loads a row of `16 >> SHIFT` bytes, zero-extended.
-///
-/// # Safety
-///
-/// That many bytes can be read at `row`.
-#[inline(always)]
-pub(super) unsafe fn load_short<const SHIFT: u32>(row: *const u8) -> __m128i {
-    // SAFETY: SSE2 is part of x86-64; the caller vouches for the bytes.
-    unsafe {
-        match SHIFT {
-            0 => _mm_loadu_si128(row.cast()),
-            1 => _mm_loadl_epi64(row.cast()),
-            2 => _mm_cvtsi32_si128(row.cast::<i32>().read_unaligned()),
-            _ => _mm_cvtsi32_si128(i32::from(row.cast::<u16>().read_unaligned())),
-        }
-    }
-}
-
 /// Interleaves the bytes of eight digits: qword `j` of a lane then holds the eight digits of one octet of tokens,
 /// byte `i` being digit `i`. Register `r` holds octets `2r` and `2r + 1` of every lane.
 macro_rules! interleave {

@@ -1,11 +1,13 @@
 //! S_lexi: what the words of a query and of a document have in common, from the record's forward index and the
 //! collection's statistics. The formulas are in the [crate's documentation](crate#lexical-features).
 
+mod first_stage;
 mod names;
 mod query;
 mod scan;
 mod word_map;
 
+pub(crate) use first_stage::{FirstStageScale, first_stage};
 pub use names::LEXICAL_FEATURES;
 pub(crate) use names::{COUNT, FIRST_STAGE, place};
 pub(crate) use query::LexicalQuery;

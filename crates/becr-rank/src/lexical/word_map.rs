@@ -21,13 +21,16 @@ pub(crate) struct WordMap {
     shift: u32,
 }
 
+/// Slots of the smallest table: a quarter of the first-level cache, so that hardly a word meets another.
+const LEAST: usize = 1024;
+
 /// No word has this code: codes are of five bytes at most.
 const EMPTY: u64 = u64::MAX;
 
 impl WordMap {
     /// Words by number, each once.
     pub(crate) fn new(entries: &[(u32, Meaning)]) -> Self {
-        let size = (8 * entries.len()).next_power_of_two().max(64);
+        let size = (8 * entries.len()).next_power_of_two().max(LEAST);
         let nothing = Meaning {
             stem: None,
             word: None,

@@ -33,10 +33,7 @@ pub(super) fn measure(
         "\nAll {queries} queries against the judgements that come with them:"
     )?;
     write!(out, "{}", table(sample, &bm25, &becr)?)?;
-    writeln!(
-        out,
-        "p: paired two-sided t-test over the queries. *** answers it, ** relevant, * marginal."
-    )?;
+    writeln!(out, "p: paired two-sided t-test over the queries")?;
     let each = Timing::mean(&timings).stages().into_iter();
     let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
     writeln!(

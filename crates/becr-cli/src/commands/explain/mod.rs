@@ -1,6 +1,7 @@
 //! `becr explain`: why a document has its score, and why another has less.
 
 mod html;
+mod paint;
 mod reasons;
 mod shade;
 mod text;
@@ -8,7 +9,7 @@ mod text;
 pub(crate) use reasons::Reasons;
 
 use crate::output;
-use crate::ranking::{Entry, RankArgs, Ranked, Ranking};
+use crate::ranking::{Covered, Entry, RankArgs, Ranked, Ranking};
 use anyhow::Context;
 use becr_index::first_stage::FirstStage;
 use becr_model::Config;
@@ -74,6 +75,7 @@ struct Report {
     query: String,
     /// Words of the query with a deep term: what they weigh and what they are composed of.
     terms: Vec<QueryTerm>,
+    coverage: Covered,
     /// The layers that are compared, as the encoder counts them: 0 is the embedding layer.
     layers: Vec<usize>,
     /// The kernels' centres.
@@ -150,6 +152,7 @@ fn report(args: &Args) -> anyhow::Result<Report> {
     Ok(Report {
         query: args.query.clone(),
         terms: ranked.query.terms().to_vec(),
+        coverage: Covered::of(&ranked.query),
         layers: config.kept_layers().map_err(anyhow::Error::msg)?,
         kernels: index.ranker().kernels().mu().to_vec(),
         documents,

@@ -1,25 +1,15 @@
 //! An explanation in the terminal.
 
+use super::paint::Paint;
 use super::reasons::label;
-use super::shade::{Stretch, nearest_words, strength, stretches};
+use super::shade::{nearest_words, stretches};
 use super::{Args, Explained, Report};
 use crate::output;
 use anyhow::Context;
 use becr_eval::Table;
 use becr_rank::{FeaturePart, Part, Shading, TermPart};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
-/// Shades of each term's colour, from faint to strong, among the 256 colours of terminals.
-const SHADES: [[u8; 4]; 6] = [
-    [230, 228, 226, 220],
-    [194, 157, 120, 82],
-    [195, 159, 123, 81],
-    [225, 219, 213, 207],
-    [223, 222, 215, 208],
-    [189, 183, 177, 171],
-];
-/// Without colours, words at least this similar are marked.
-const MARKED: f32 = 0.5;
 /// Words of the document that are listed for a term.
 const NEAREST: usize = 6;
 
@@ -79,6 +69,7 @@ fn terms(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
             groups.join(", ")
         )?;
     }
+    writeln!(out, "  {}", report.coverage)?;
     Ok(())
 }
 
@@ -90,7 +81,8 @@ fn score(
     kernels: bool,
 ) -> anyhow::Result<()> {
     let explanation = &document.explanation;
-    writeln!(out, "\n[{}]  {}", document.id, document.title)?;
+    let title = output::printable(&document.title);
+    writeln!(out, "\n[{}]  {title}", document.id)?;
     let place = match (document.rank, document.first_stage_rank) {
         (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
         _ => "not among the candidates of BM25".to_owned(),
@@ -221,11 +213,8 @@ fn shaded(
     shading: &Shading,
     term: Option<usize>,
 ) -> anyhow::Result<()> {
-    let paint = Paint {
-        colours: colours(),
-        words: report.terms.iter().map(|term| term.word.as_str()).collect(),
-        term,
-    };
+    let words: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
+    let paint = Paint::new(words.clone(), term);
     writeln!(out, "\n[{id}] {}", paint.legend())?;
     for (text, words) in [
         (&shading.title, &shading.title_words),
@@ -246,7 +235,7 @@ fn shaded(
             (shading.text.as_str(), shading.text_words.as_slice()),
         ]
     };
-    for (number, word) in paint.words.iter().enumerate() {
+    for (number, word) in words.iter().enumerate() {
         let near = nearest_words(fields(), number, NEAREST).into_iter();
         let near: Vec<String> = near
             .map(|(word, similarity)| format!("{word} {similarity:.2}"))
@@ -254,67 +243,4 @@ fn shaded(
         writeln!(out, "nearest to \"{word}\": {}", near.join(", "))?;
     }
     Ok(())
-}
-
-/// Colours where standard output is a terminal, unless the user wants none.
-fn colours() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !unwanted && std::io::stdout().is_terminal()
-}
-
-struct Paint<'a> {
-    colours: bool,
-    /// The query's terms.
-    words: Vec<&'a str>,
-    /// The one term to shade by, if it is one.
-    term: Option<usize>,
-}
-
-impl Paint<'_> {
-    /// Says what the shades mean.
-    fn legend(&self) -> String {
-        let terms = self.words.iter().enumerate();
-        let terms = terms.filter(|(number, _)| self.term.is_none_or(|term| term == *number));
-        let named: Vec<String> = terms
-            .map(|(number, word)| match self.colours {
-                true => coloured(word, number, 1.0),
-                false => format!("\"{word}\""),
-            })
-            .collect();
-        let how = match self.colours {
-            true => "shaded by similarity to",
-            false => "words are marked that are at least 0.5 similar to",
-        };
-        format!("{how} {}", named.join(", "))
-    }
-
-    fn stretch(&self, stretch: &Stretch<'_>) -> String {
-        let nearest = match self.term {
-            Some(term) => stretch.similarities.get(term).map(|s| (term, *s)),
-            None => stretch.nearest(),
-        };
-        match nearest {
-            Some((term, similarity)) if self.colours => {
-                coloured(stretch.text, term, strength(similarity))
-            }
-            Some((term, similarity)) if similarity >= MARKED => match self.term {
-                Some(_) => format!("{}{{{similarity:.2}}}", stretch.text),
-                None => format!("{}{{{} {similarity:.2}}}", stretch.text, self.words[term]),
-            },
-            _ => stretch.text.to_owned(),
-        }
-    }
-}
-
-/// A word on a background of its term's colour.
-fn coloured(word: &str, term: usize, strength: f32) -> String {
-    let shades = SHADES[term % SHADES.len()];
-    // A quarter of the way is worth a shade; less is not.
-    match (strength * shades.len() as f32).floor() as usize {
-        0 => word.to_owned(),
-        shade => {
-            let shade = shades[shade.min(shades.len()) - 1];
-            format!("\u{1b}[38;5;16;48;5;{shade}m{word}\u{1b}[0m")
-        }
-    }
 }

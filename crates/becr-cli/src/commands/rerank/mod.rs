@@ -1,5 +1,6 @@
 //! `becr rerank`: a run of any first stage, re-ranked.
 
+mod raw;
 mod report;
 
 use super::corpus::{self, OnError};
@@ -58,6 +59,10 @@ pub(crate) struct Args {
     /// between tabs. They count where the head has a weight for the name; a missing one contributes nothing.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
+    /// Compare vectors in the place of footprints, for evaluation: documents and token groups are encoded again,
+    /// which takes as long as building the index.
+    #[arg(long)]
+    raw: bool,
     #[command(flatten)]
     rank: RankArgs,
     /// Part of a TREC topic that is the query.
@@ -99,10 +104,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .collect();
     let features = features(args, &index)?;
     let tasks = tasks(&candidates, &texts);
-    let answers = answers(&index, &tasks, &features)?;
+    let mut answers = answers(&index, &tasks, &features)?;
+    if args.raw {
+        let encoder = index.raw_encoder(&args.index, &args.rank)?;
+        raw::rescore(&index, &encoder, &tasks, &mut answers)?;
+    }
 
     let mut run = Run::new(&args.tag);
-    let mut report = Report::new(&candidates);
+    let mut report = Report::new(&candidates, &queries);
     for (task, ranked) in tasks.iter().zip(&answers) {
         report.add(task, ranked.as_ref());
         for (id, score) in rows(task, ranked.as_ref(), args.unknown) {

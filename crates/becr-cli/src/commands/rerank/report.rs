@@ -2,7 +2,8 @@
 
 use super::{Args, Task, Unknown};
 use crate::output;
-use crate::ranking::Ranked;
+use crate::ranking::{Covered, Ranked};
+use becr_corpus::Query;
 use becr_eval::{Candidates, Run};
 use serde::Serialize;
 
@@ -19,6 +20,10 @@ pub(super) struct Report {
     queries_without_text: Odd,
     /// Documents of the run that the index does not have.
     unknown_documents: Odd,
+    /// Queries of the queries file that the run has no candidates for.
+    queries_without_candidates: usize,
+    /// What the token store has of all queries together.
+    coverage: Covered,
     /// Lines of the run that name a document its query has already.
     repeated: u64,
     /// Lines of the run that cannot be used.
@@ -56,13 +61,18 @@ impl Odd {
 }
 
 impl Report {
-    pub(super) fn new(candidates: &Candidates) -> Self {
+    pub(super) fn new(candidates: &Candidates, queries: &[Query]) -> Self {
         let examples = candidates.repeated.examples.iter();
         Self {
             queries: 0,
             documents: 0,
             queries_without_text: Odd::default(),
             unknown_documents: Odd::default(),
+            queries_without_candidates: queries
+                .iter()
+                .filter(|query| !candidates.run.queries.contains_key(&query.id))
+                .count(),
+            coverage: Covered::default(),
             repeated: candidates.repeated.count,
             skipped: candidates.skipped.count,
             repeated_examples: examples.map(ToString::to_string).collect(),
@@ -73,6 +83,7 @@ impl Report {
     pub(super) fn add(&mut self, task: &Task<'_>, ranked: Option<&Ranked>) {
         match ranked {
             Some(ranked) => {
+                self.coverage.add(&ranked.query);
                 let unknown = ranked.unknown.iter();
                 unknown.for_each(|&place| self.unknown_documents.add(&task.candidates[place].0));
             }
@@ -97,13 +108,20 @@ impl Report {
         }
         self.queries_without_text
             .tell("queries of the run are not in the queries file and stay as they were");
+        if self.queries_without_candidates > 0 {
+            let queries = self.queries_without_candidates;
+            output::note(format_args!(
+                "{queries} queries of the queries file have no candidates in the run"
+            ));
+        }
         self.unknown_documents.tell(match args.unknown {
             Unknown::KeepLast => "documents of the run are not in the index and were kept last",
             Unknown::Drop => "documents of the run are not in the index and were dropped",
         });
         let (out, documents, queries) = (args.out.display(), self.documents, self.queries);
         output::note(format_args!(
-            "{out}: {documents} documents for {queries} queries"
+            "{out}: {documents} documents for {queries} queries; {}",
+            self.coverage
         ));
         Ok(())
     }

@@ -1,22 +1,21 @@
 //! `becr search`: one query to read, or a file of queries to a TREC run.
 
 mod batch;
+mod searcher;
 mod text;
+
+pub(crate) use searcher::{DEPTH, Searcher, Timing};
 
 use super::corpus::OnError;
 use super::explain::Reasons;
 use crate::output;
-use crate::ranking::{self, Entry, RankArgs, Ranked, Ranking};
+use crate::ranking::{self, Covered, RankArgs, Ranking};
 use anyhow::bail;
-use becr_index::first_stage::{FirstStage, Hit};
-use becr_rank::{RankWorkspace, Scored};
+use becr_index::first_stage::FirstStage;
+use becr_rank::{MAX_QUERY_WORDS, RankWorkspace};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-
-/// How many candidates are re-ranked unless said otherwise.
-pub(crate) const DEPTH: usize = 150;
 
 /// Search an index
 ///
@@ -114,44 +113,14 @@ impl From<TopicField> for becr_corpus::TopicField {
     }
 }
 
-/// An index opened for searching: with a first stage alone, or with a ranker too.
-pub(crate) struct Searcher {
-    pub(crate) first_stage: FirstStage,
-    pub(crate) ranking: Option<Ranking>,
-    depth: usize,
-}
-
-/// What a search found.
-pub(crate) struct Found {
-    /// The first stage's list.
-    pub(crate) hits: Vec<Hit>,
-    /// The ranker's, of the first hits.
-    pub(crate) ranked: Option<Ranked>,
-    pub(crate) timing: Timing,
-}
-
-/// Milliseconds by stage; those of the ranker are absent where it was not asked.
-#[derive(Clone, Copy, Default, Serialize)]
-pub(crate) struct Timing {
-    first_stage: f64,
-    #[serde(flatten)]
-    ranking: Option<RankTiming>,
-    total: f64,
-}
-
-#[derive(Clone, Copy, Default, Serialize)]
-struct RankTiming {
-    look_up: f64,
-    fetch: f64,
-    lexical: f64,
-    deep: f64,
-}
-
 /// A query's answer, as `--json` prints it.
 #[derive(Serialize)]
 struct Answer<'a> {
     query: &'a str,
     results: Vec<Row>,
+    /// Absent where BM25 ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<Covered>,
     timing_ms: Timing,
 }
 
@@ -180,14 +149,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let searcher = Searcher::open(args)?;
     match (&args.query, &args.batch.queries, &args.batch.run_out) {
         (Some(query), _, _) => {
-            if !becr_text::words::words(query).any(|_| true) {
-                output::note("The query has no words.");
+            match becr_text::words::words(query).count() {
+                0 => output::note("The query has no words."),
+                words if words > MAX_QUERY_WORDS && searcher.ranking.is_some() => {
+                    output::note(format_args!(
+                        "The query has {words} words; re-ranking looks at the first {MAX_QUERY_WORDS}."
+                    ));
+                }
+                _ => {}
             }
             let answer = searcher.answer(query, args.k.unwrap_or(10), args.explain)?;
             if args.json {
                 output::json(&answer)?;
             } else {
-                text::print(&answer, args.timing)?;
+                text::print(&answer, args.explain, args.timing)?;
             }
         }
         (None, Some(queries), Some(run_out)) => batch::run(&searcher, args, queries, run_out)?,
@@ -220,54 +195,6 @@ impl Searcher {
         })
     }
 
-    /// An index with everything, searched as it is by default.
-    pub(crate) fn ranked(index: &Path) -> anyhow::Result<Self> {
-        Ok(Self {
-            first_stage: FirstStage::open(index)?,
-            ranking: Some(Ranking::open(index, &RankArgs::default())?),
-            depth: DEPTH,
-        })
-    }
-
-    pub(crate) fn search(
-        &self,
-        query: &str,
-        k: usize,
-        work: &mut RankWorkspace,
-    ) -> anyhow::Result<Found> {
-        let begun = Instant::now();
-        let wanted = match self.ranking {
-            Some(_) => k.max(self.depth),
-            None => k,
-        };
-        let hits = self.first_stage.search(query, wanted)?;
-        let first_stage = milliseconds(begun.elapsed());
-        let ranked = match &self.ranking {
-            Some(ranking) => Some(ranking.rank(query, &self.entries(&hits), work)?),
-            None => None,
-        };
-        let stages = ranked.as_ref().map(|ranked| RankTiming {
-            look_up: milliseconds(ranked.timing.look_up),
-            fetch: milliseconds(ranked.timing.fetch),
-            lexical: milliseconds(ranked.timing.lexical),
-            deep: milliseconds(ranked.timing.deep),
-        });
-        Ok(Found {
-            hits,
-            ranked,
-            timing: Timing {
-                first_stage,
-                ranking: stages,
-                total: milliseconds(begun.elapsed()),
-            },
-        })
-    }
-
-    /// The candidates among the hits.
-    pub(crate) fn entries<'a>(&self, hits: &'a [Hit]) -> Vec<Entry<'a>> {
-        hits.iter().take(self.depth).map(Entry::of_hit).collect()
-    }
-
     fn answer<'a>(&self, query: &'a str, k: usize, explain: bool) -> anyhow::Result<Answer<'a>> {
         let found = self.search(query, k, &mut RankWorkspace::new())?;
         let mut results = Vec::new();
@@ -296,34 +223,11 @@ impl Searcher {
         Ok(Answer {
             query,
             results,
+            coverage: found
+                .ranked
+                .as_ref()
+                .map(|ranked| Covered::of(&ranked.query)),
             timing_ms: found.timing,
         })
     }
-}
-
-impl Found {
-    /// All hits in their final order: place among the hits, score, and its parts if it was re-ranked. What the
-    /// ranker did not see comes behind, in the order of the first stage.
-    pub(crate) fn order(&self) -> impl Iterator<Item = (usize, f32, Option<&Scored>)> {
-        let ranked = self.ranked.as_ref();
-        let first = ranked.into_iter().flat_map(|ranked| &ranked.order);
-        let first = first.map(|(place, scored)| (*place, scored.score, Some(scored)));
-        let seen = ranked.map_or(0, |ranked| ranked.order.len() + ranked.unknown.len());
-        let unknown = ranked
-            .into_iter()
-            .flat_map(|ranked| ranked.unknown.iter().copied());
-        let lowest = ranked.and_then(|ranked| Some(ranked.order.last()?.1.score));
-        let behind = unknown
-            .chain(seen..self.hits.len())
-            .zip(ranking::behind(lowest));
-        let rest = behind.map(move |(place, score)| match ranked {
-            Some(_) => (place, score, None),
-            None => (place, self.hits[place].score, None),
-        });
-        first.chain(rest)
-    }
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }

@@ -1,10 +1,10 @@
 //! An answer for people.
 
-use super::{Answer, RankTiming, Row, Timing};
+use super::{Answer, Row};
 use crate::output;
 use std::io::Write;
 
-pub(super) fn print(answer: &Answer<'_>, timing: bool) -> anyhow::Result<()> {
+pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow::Result<()> {
     let mut out = output::stdout();
     if answer.results.is_empty() {
         writeln!(out, "nothing found")?;
@@ -13,6 +13,9 @@ pub(super) fn print(answer: &Answer<'_>, timing: bool) -> anyhow::Result<()> {
         result(&mut out, row)?;
     }
     out.flush()?;
+    if let Some(covered) = answer.coverage.filter(|_| explain) {
+        output::note(covered);
+    }
     match timing {
         true => {
             let stages = answer.timing_ms.stages().into_iter();
@@ -28,8 +31,8 @@ pub(super) fn print(answer: &Answer<'_>, timing: bool) -> anyhow::Result<()> {
 
 fn result(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
     let title = match row.title.is_empty() {
-        true => "(no title)",
-        false => &row.title,
+        true => "(no title)".into(),
+        false => output::printable(&row.title),
     };
     write!(
         out,
@@ -49,41 +52,4 @@ fn result(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
         writeln!(out, "                {reasons}")?;
     }
     Ok(())
-}
-
-impl Timing {
-    /// Name and milliseconds of each stage, in the order of a search.
-    pub(crate) fn stages(&self) -> Vec<(&'static str, f64)> {
-        let mut stages = vec![("first stage", self.first_stage)];
-        if let Some(ranking) = self.ranking {
-            stages.extend([
-                ("look-up", ranking.look_up),
-                ("fetch", ranking.fetch),
-                ("lexical", ranking.lexical),
-                ("deep", ranking.deep),
-            ]);
-        }
-        stages.push(("total", self.total));
-        stages
-    }
-
-    /// The mean of several searches of the same kind.
-    pub(crate) fn mean(all: &[Self]) -> Self {
-        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
-        let ranked = |of: fn(&RankTiming) -> f64| {
-            let each = all.iter().filter_map(|timing| timing.ranking.as_ref());
-            each.map(of).sum::<f64>() / all.len().max(1) as f64
-        };
-        let ranking = all.iter().any(|timing| timing.ranking.is_some());
-        Self {
-            first_stage: mean(|timing| timing.first_stage),
-            ranking: ranking.then(|| RankTiming {
-                look_up: ranked(|timing| timing.look_up),
-                fetch: ranked(|timing| timing.fetch),
-                lexical: ranked(|timing| timing.lexical),
-                deep: ranked(|timing| timing.deep),
-            }),
-            total: mean(|timing| timing.total),
-        }
-    }
 }

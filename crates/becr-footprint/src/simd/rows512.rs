@@ -1,0 +1,113 @@
+//! The rows of a tile as AVX-512 reads them, and their sums.
+
+use super::adder::{Plane, sum_rows};
+use crate::tile::Tile;
+use std::arch::x86_64::*;
+
+/// Where the rows of a tile lie.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    start: *const u8,
+    /// Bytes from one row to the next.
+    stride: usize,
+}
+
+impl Rows {
+    pub(super) fn new(tile: &Tile) -> Self {
+        Self {
+            start: tile.rows.as_ptr(),
+            stride: tile.stride(),
+        }
+    }
+
+    #[inline(always)]
+    fn row(&self, row: u16) -> *const u8 {
+        self.start.wrapping_add(usize::from(row) * self.stride)
+    }
+}
+
+/// A register that rows are read into, with whatever lies behind a narrower row.
+///
+/// # Safety
+///
+/// The CPU has AVX-512 F and VL; the tile that `rows` was made of is still there and has the rows that are asked for.
+pub(super) trait Load: Plane {
+    unsafe fn load(rows: &Rows, row: u16) -> Self;
+
+    /// Sums the rows of a list.
+    #[inline(always)]
+    unsafe fn sum<const N: usize>(rows: &Rows, list: &[u16]) -> [Self; N] {
+        // SAFETY: the caller's promise is ours.
+        unsafe { sum_rows(list, |row| Self::load(rows, row)) }
+    }
+}
+
+/// For any tile.
+impl Load for Zmm {
+    #[inline(always)]
+    unsafe fn load(rows: &Rows, row: u16) -> Self {
+        // SAFETY: a tile lets 64 bytes of every row be read.
+        Self(unsafe { _mm512_loadu_si512(rows.row(row).cast()) })
+    }
+}
+
+/// For tiles of at most 256 tokens.
+impl Load for Ymm {
+    #[inline(always)]
+    unsafe fn load(rows: &Rows, row: u16) -> Self {
+        // SAFETY: a tile lets 64 bytes of every row be read.
+        Self(unsafe { _mm256_loadu_si256(rows.row(row).cast()) })
+    }
+}
+
+macro_rules! plane {
+    ($name:ident, $register:ty, $zero:ident, $xor:ident, $and:ident, $ternary:ident) => {
+        #[derive(Clone, Copy)]
+        pub(super) struct $name(pub(super) $register);
+
+        // SAFETY of every block: the trait's caller promises a CPU that has AVX-512 F and VL.
+        impl Plane for $name {
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $zero() })
+            }
+            #[inline(always)]
+            unsafe fn xor(self, other: Self) -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $xor(self.0, other.0) })
+            }
+            #[inline(always)]
+            unsafe fn and(self, other: Self) -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $and(self.0, other.0) })
+            }
+            #[inline(always)]
+            unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2] {
+                // The carry follows from the sum and two of the bits as well as from all three bits, and then the
+                // register of the third is free for the sum: nothing has to be copied.
+                // SAFETY: see above.
+                unsafe {
+                    let sum = $ternary::<0x96>(self.0, b.0, c.0);
+                    [Self(sum), Self($ternary::<0x8E>(sum, b.0, c.0))]
+                }
+            }
+        }
+    };
+}
+plane!(
+    Zmm,
+    __m512i,
+    _mm512_setzero_si512,
+    _mm512_xor_si512,
+    _mm512_and_si512,
+    _mm512_ternarylogic_epi64
+);
+plane!(
+    Ymm,
+    __m256i,
+    _mm256_setzero_si256,
+    _mm256_xor_si256,
+    _mm256_and_si256,
+    _mm256_ternarylogic_epi64
+);

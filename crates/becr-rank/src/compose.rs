@@ -1,0 +1,183 @@
+//! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
+
+use crate::{GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
+use becr_store::{FetchBuffer, GroupRecord, GroupStore};
+use becr_text::groups::{
+    Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
+};
+use std::collections::HashMap;
+
+/// Terms without their ω; the footprints of the distinct vectors they are made of, `[layer][vector][bits / 32]` and
+/// then the extensions, `[vector][extension / 32]`; and what the store knew.
+pub(crate) type Composed = (Vec<QueryTerm>, Vec<u32>, Coverage);
+
+impl Ranker {
+    /// Terms composed of token groups, and the footprints of their distinct vectors.
+    pub(crate) fn composed_query<S>(
+        &self,
+        store: &S,
+        words: &[String],
+        variant: Variant,
+    ) -> Result<Composed, RankError>
+    where
+        S: GroupStore + ?Sized,
+    {
+        let query = Query::from_words(words, &self.decomposition(variant));
+        let mut buffers = [FetchBuffer::default(), FetchBuffer::default()];
+        let [groups, rest] = &mut buffers;
+        let found = store.fetch_groups(&query.groups, groups)?;
+        let mut records: HashMap<TokenGroup, GroupRecord<'_>> = HashMap::new();
+        // The pieces of all unknown words are asked for at once.
+        let mut pieces = Vec::new();
+        for (group, record) in query.groups.iter().zip(found) {
+            match (record, group) {
+                (Some(record), _) => drop(records.insert(group.clone(), record)),
+                (None, TokenGroup::Unigram(word)) => pieces.extend(self.pieces.split_word(word)),
+                (None, TokenGroup::Pair(..)) => {}
+            }
+        }
+        pieces.sort_unstable();
+        pieces.dedup();
+        let pieces: Vec<TokenGroup> = pieces.into_iter().map(TokenGroup::Unigram).collect();
+        for (piece, record) in pieces.iter().zip(store.fetch_groups(&pieces, rest)?) {
+            if let Some(record) = record {
+                records.insert(piece.clone(), record);
+            }
+        }
+        let known = |group: &TokenGroup| records.contains_key(group);
+        let known_pieces = |word: &str| -> Vec<String> {
+            let mut pieces = self.pieces.split_word(word);
+            pieces.retain(|piece| known(&TokenGroup::Unigram(piece.clone())));
+            pieces
+        };
+        let composition = match self.head.deep.stop_words {
+            true => query.compose_all(known, known_pieces),
+            false => query.compose(known, known_pieces),
+        };
+        let (terms, vectors) = self.vectors(&composition, &records);
+        Ok((terms, vectors, composition.coverage))
+    }
+
+    fn decomposition(&self, variant: Variant) -> Decomposition {
+        let weights = &self.head.deep.composition;
+        let mut weights = RawWeights {
+            unigram: weights.unigram,
+            pairs: weights.pairs.clone(),
+        };
+        if variant == Variant::Window1 {
+            weights.pairs.truncate(1);
+        }
+        Decomposition {
+            window: weights.pairs.len(),
+            unigrams: variant != Variant::NoUnigrams,
+            pairs: variant != Variant::NoPairs,
+            weights: Some(weights),
+        }
+    }
+
+    /// The distinct vectors that a composition uses, and its terms in their numbers.
+    fn vectors(
+        &self,
+        composition: &Composition,
+        records: &HashMap<TokenGroup, GroupRecord<'_>>,
+    ) -> (Vec<QueryTerm>, Vec<u32>) {
+        let mut numbers: HashMap<(usize, Slot), usize> = HashMap::new();
+        let mut distinct = Vec::new();
+        let mut terms = Vec::new();
+        for term in &composition.terms {
+            let groups = term.members.iter().map(|member| {
+                let vector = *numbers
+                    .entry((member.group, member.slot))
+                    .or_insert_with(|| {
+                        distinct.push((member.group, member.slot));
+                        distinct.len() - 1
+                    });
+                GroupUse {
+                    group: composition.groups[member.group].to_string(),
+                    second: member.slot == Slot::Second,
+                    distance: member.distance,
+                    weight: member.weight,
+                    vector,
+                }
+            });
+            terms.push(QueryTerm {
+                position: term.position,
+                word: term.word.clone(),
+                weight: 0.0,
+                groups: groups.collect(),
+            });
+        }
+        let mut vectors = Vec::new();
+        for layer in 0..usize::from(self.shape.layers) {
+            for &(group, slot) in &distinct {
+                let bytes = records[&composition.groups[group]].footprint(layer, slot);
+                let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+                vectors.extend(words);
+            }
+        }
+        for &(group, slot) in &distinct {
+            let bytes = records[&composition.groups[group]].extension(slot);
+            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
+            vectors.extend(words);
+        }
+        (terms, vectors)
+    }
+
+    /// BECR⁻: every deep term is one vector, read in the context of the whole query.
+    pub(crate) fn whole_query(
+        &self,
+        text: &str,
+        words: &[String],
+        encoder: Option<&dyn QueryEncoder>,
+    ) -> Result<Composed, RankError> {
+        let encoder = encoder.ok_or(RankError::NoEncoder)?;
+        let query = Query::from_words(words, &self.decomposition(Variant::NoPairs));
+        let terms: Vec<&Term> = match self.head.deep.stop_words {
+            true => query.terms.iter().collect(),
+            false => query.deep_terms().collect(),
+        };
+        if terms.is_empty() {
+            return Ok(Default::default());
+        }
+        let all = encoder.footprints(text).map_err(RankError::Encoder)?;
+        let (layers, width) = (
+            usize::from(self.shape.layers),
+            usize::from(self.shape.bits) / 32,
+        );
+        let extension = usize::from(self.shape.extension) / 32;
+        let each = layers * width + extension;
+        let encoded = all.len() / each;
+        if encoded < words.len() || encoded * each != all.len() {
+            let found = format!(
+                "{} numbers for {} words of {each} numbers each",
+                all.len(),
+                words.len()
+            );
+            return Err(RankError::Encoder(found.into()));
+        }
+        let mut vectors = Vec::new();
+        for layer in 0..layers {
+            for term in &terms {
+                vectors.extend(&all[(layer * encoded + term.position) * width..][..width]);
+            }
+        }
+        for term in &terms {
+            let at = encoded * layers * width + term.position * extension;
+            vectors.extend(&all[at..][..extension]);
+        }
+        let term = |(vector, term): (usize, &&Term)| QueryTerm {
+            position: term.position,
+            word: term.word.clone(),
+            weight: 0.0,
+            groups: vec![GroupUse {
+                group: term.word.clone(),
+                second: false,
+                distance: 0,
+                weight: 1.0,
+                vector,
+            }],
+        };
+        let terms = terms.iter().enumerate().map(term).collect();
+        Ok((terms, vectors, Coverage::default()))
+    }
+}
