@@ -48,7 +48,9 @@
 
 mod engine;
 mod error;
+mod groups;
 mod kernels;
+mod lanes;
 pub mod lsh;
 mod pool;
 mod query;

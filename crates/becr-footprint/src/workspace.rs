@@ -91,13 +91,14 @@ impl Default for Scratch {
 /// Distances to the groups in use: slots that are taken three at a time and again when all have been.
 #[derive(Default)]
 pub(crate) struct Ring {
+    /// A power of two of them.
     slots: Vec<[Distances; 3]>,
 }
 
 impl Ring {
     /// Makes room for the groups of the longest term and as many as may be computed with them.
     fn prepare(&mut self, longest_term: usize) {
-        let wanted = longest_term.div_ceil(3) + 1;
+        let wanted = (longest_term.div_ceil(3) + 1).next_power_of_two();
         if self.slots.len() < wanted {
             self.slots.resize_with(wanted, Default::default);
         }
@@ -106,14 +107,14 @@ impl Ring {
     /// The slots of the uses `first`, `first + 1` and `first + 2`, where `first` is a multiple of three.
     #[inline(always)]
     pub(crate) fn three(&mut self, first: usize) -> &mut [Distances; 3] {
-        let at = first / 3 % self.slots.len();
+        let at = (first / 3) & (self.slots.len() - 1);
         &mut self.slots[at]
     }
 
     /// The slot of a use.
     #[inline(always)]
     pub(crate) fn get(&self, i: usize) -> &Distances {
-        &self.slots[i / 3 % self.slots.len()][i % 3]
+        &self.slots[(i / 3) & (self.slots.len() - 1)][i % 3]
     }
 }
 

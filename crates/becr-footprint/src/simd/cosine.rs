@@ -2,7 +2,7 @@
 
 use super::document::TilePlace;
 use super::{Job, Sink};
-use crate::query::RowList;
+use crate::groups::RowList;
 use crate::tile::{MAX_WIDTH, Tile};
 use crate::workspace::{Counts, Scratch, Similarities};
 

@@ -1,7 +1,8 @@
 //! The implementations, in order of preference, and the choice between them.
 //!
-//! All of them do the same: per layer and tile, sum rows with full adders ([`adder`]), turn the digits into a number
-//! per token, look up or compute the cosine, compose the terms ([`tile_cosines`]), pool ([`crate::pool`]).
+//! All of them do the same ([`document`]): per layer and tile, sum rows with full adders ([`adder`]), turn the digits
+//! into a number per token, compute the cosines ([`cosine`]) or look them up, compose the terms, fill histograms
+//! ([`histogram`]), and make sums of kernels of them ([`crate::pool`]).
 
 #![allow(unsafe_code)]
 // Registers are worked on side by side, by index.
@@ -24,9 +25,14 @@ mod portable;
 mod rows512;
 mod stream;
 #[cfg(target_arch = "x86_64")]
+mod triple;
+#[cfg(target_arch = "x86_64")]
+mod width;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::query::{GroupFootprints, GroupWeight};
+use crate::groups::GroupFootprints;
+use crate::query::GroupWeight;
 use crate::workspace::{Next, Similarities};
 use crate::{Error, Kernels, TiledDocument, Workspace};
 use document::TilePlace;

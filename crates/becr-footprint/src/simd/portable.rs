@@ -4,8 +4,9 @@ use super::adder::{DIGITS, Plane, sum_rows};
 use super::cosine::{self, Counter};
 use super::document::{Backend, TilePlace};
 use super::{Job, Sink};
-use crate::query::RowList;
-use crate::tile::{Lanes, Tile};
+use crate::groups::RowList;
+use crate::lanes::Lanes;
+use crate::tile::Tile;
 use crate::workspace::{Counts, Scratch};
 
 pub(super) struct Portable;

@@ -1,0 +1,275 @@
+//! A query's token groups as lists of rows and tables of cosines: what the implementations work with.
+
+use crate::query::GroupWeight;
+
+/// Footprints prepared for counting rows of tiles.
+///
+/// The Hamming distance of a document token `d` to a group `q` is `|d| + |q| − 2·|d ∧ q|`, and `|d ∧ q|` is the
+/// sum of the rows whose bit is set in `q`. When more than half of the bits are set, the complement `¬q` is summed
+/// instead: `cos(π·h(d,q)/b) = −cos(π·h(d,¬q)/b)`, so only the weight changes its sign.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupFootprints {
+    pub(crate) bits: usize,
+    groups: usize,
+    /// `[layer][group]`.
+    rows: Vec<RowList>,
+    /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
+    others: Vec<RowList>,
+    /// The uses of groups by terms three at a time, `[layer][triple]`.
+    triples: Vec<Triple>,
+    triples_per_layer: usize,
+    /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
+    tables: Vec<CosineTable>,
+    /// True if every count and distance fits a byte (256 itself is taken as 255).
+    pub(crate) narrow: bool,
+    /// The lowest of the 128 distances around `b/2`.
+    pub(crate) lowest: i8,
+}
+
+/// The rows to sum for a group.
+#[derive(Debug, Clone)]
+pub(crate) struct RowList {
+    pub(crate) rows: Vec<u16>,
+    /// True if these are the clear bits of the group.
+    pub(crate) complement: bool,
+}
+
+/// Three uses of groups at a layer, whose rows are summed together.
+///
+/// The rows fall into eight classes by which of the groups they belong to: row `i` is in class
+/// `q₀[i] + 2·q₁[i] + 4·q₂[i]`. Each class is summed once; the sum of a group is that of its four classes.
+#[derive(Debug, Clone)]
+pub(crate) struct Triple {
+    /// All rows, class by class.
+    rows: Vec<u16>,
+    /// Where the classes begin, and where the last one ends.
+    bounds: [u16; 9],
+    /// Bits set in each group.
+    pub(crate) set: [u16; 3],
+    /// True if no class has more than 63 rows.
+    pub(crate) is_even: bool,
+}
+
+impl Triple {
+    fn new(footprints: [&[u32]; 3]) -> Self {
+        let bit = |footprint: &[u32], i: usize| (footprint[i / 32] >> (i % 32)) & 1;
+        let class = |i: usize| {
+            let [a, b, c] = footprints.map(|footprint| bit(footprint, i));
+            a + 2 * b + 4 * c
+        };
+        let classes: Vec<u32> = (0..32 * footprints[0].len()).map(class).collect();
+        let mut bounds = [0; 9];
+        for &class in &classes {
+            bounds[class as usize + 1] += 1;
+        }
+        for class in 1..9 {
+            bounds[class] += bounds[class - 1];
+        }
+        let (mut rows, mut next) = (vec![0; classes.len()], bounds);
+        for (i, &class) in classes.iter().enumerate() {
+            let place = &mut next[class as usize];
+            rows[usize::from(*place)] = i as u16;
+            *place += 1;
+        }
+        Self {
+            rows,
+            bounds,
+            is_even: bounds.windows(2).all(|ends| ends[1] - ends[0] < 64),
+            set: footprints.map(|f| f.iter().map(|w| w.count_ones() as u16).sum()),
+        }
+    }
+
+    /// The rows of a class.
+    #[inline(always)]
+    pub(crate) fn class(&self, class: usize) -> &[u16] {
+        &self.rows[usize::from(self.bounds[class])..usize::from(self.bounds[class + 1])]
+    }
+}
+
+/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, in pieces of 64.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct CosineTable {
+    pub(crate) high: [[u8; 64]; 4],
+    pub(crate) low: [[u8; 64]; 4],
+    /// The same for the 128 distances around `b/2`, which are nearly all, by `h` modulo 128: high, high, low, low.
+    pub(crate) near: [[u8; 64]; 4],
+    pub(crate) weight: f32,
+}
+
+impl GroupFootprints {
+    /// Prepares `[layer][group][bits / 32]`.
+    pub(crate) fn new(
+        bits: usize,
+        groups: usize,
+        footprints: &[u32],
+        terms: &[Vec<GroupWeight>],
+    ) -> Self {
+        let words = bits / 32;
+        let rows: Vec<_> = footprints.chunks_exact(words).map(RowList::new).collect();
+        let first = terms.first().map_or(0, |uses| uses[0].group);
+        let others = if groups == 0 {
+            Vec::new()
+        } else {
+            rows.chunks_exact(groups)
+                .map(|layer| layer[first].others(bits))
+                .collect()
+        };
+        let cosines = cosines(bits);
+        let tables = terms
+            .iter()
+            .flatten()
+            .map(|used| CosineTable::new(&cosines, lowest_near(bits), used.weight))
+            .collect();
+        let uses: Vec<usize> = terms.iter().flatten().map(|used| used.group).collect();
+        let triples_per_layer = uses.len().div_ceil(3);
+        let mut triples = Vec::new();
+        for layer in footprints.chunks_exact((words * groups).max(1)) {
+            for first in (0..uses.len()).step_by(3) {
+                // The last triple is filled up with the first groups.
+                let group = |i: usize| &layer[uses[(first + i) % uses.len()] * words..][..words];
+                triples.push(Triple::new([group(0), group(1), group(2)]));
+            }
+        }
+        // An empty list could meet a token with all 256 bits set, whose count does not fit a byte.
+        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.rows.is_empty());
+        Self {
+            bits,
+            groups,
+            rows,
+            others,
+            triples,
+            triples_per_layer,
+            tables,
+            narrow,
+            lowest: lowest_near(bits),
+        }
+    }
+
+    pub(crate) fn rows(&self, layer: usize, group: usize) -> &RowList {
+        &self.rows[layer * self.groups + group]
+    }
+
+    pub(crate) fn others(&self, layer: usize) -> &RowList {
+        &self.others[layer]
+    }
+
+    /// The triples of a layer.
+    pub(crate) fn triples(&self, layer: usize) -> &[Triple] {
+        &self.triples[layer * self.triples_per_layer..][..self.triples_per_layer]
+    }
+
+    pub(crate) fn tables(&self) -> &[CosineTable] {
+        &self.tables
+    }
+}
+
+impl RowList {
+    fn new(footprint: &[u32]) -> Self {
+        let ones: u32 = footprint.iter().map(|w| w.count_ones()).sum();
+        let complement = ones as usize > 16 * footprint.len();
+        let mut rows = Vec::with_capacity(16 * footprint.len());
+        for (first, word) in (0..).step_by(32).zip(footprint) {
+            let mut left = if complement { !word } else { *word };
+            while left != 0 {
+                rows.push(first + left.trailing_zeros() as u16);
+                left &= left - 1;
+            }
+        }
+        Self { rows, complement }
+    }
+
+    fn others(&self, bits: usize) -> Self {
+        let mut taken = self.rows.iter().copied().peekable();
+        let all = 0..bits as u16;
+        Self {
+            rows: all.filter(|&i| taken.next_if_eq(&i).is_none()).collect(),
+            complement: !self.complement,
+        }
+    }
+}
+
+impl CosineTable {
+    /// `cosines` by distance; `lowest` is the lowest of the 128 distances around `b/2`.
+    fn new(cosines: &[f64; 256], lowest: i8, weight: f32) -> Self {
+        let values = cosines.map(|cosine| {
+            let scaled = (f64::from(weight) * cosine * 32768.0).clamp(-32767.0, 32767.0);
+            // To the nearest: what is left is cut off.
+            ((scaled + 0.5_f64.copysign(scaled)) as i16).to_le_bytes()
+        });
+        let byte = |first: usize, byte: usize| std::array::from_fn(|i| values[first + i][byte]);
+        let near = |first: usize, byte: usize| {
+            std::array::from_fn(|i| {
+                let above = (first + i).wrapping_sub(lowest as usize) % 128;
+                values[(isize::from(lowest) + above as isize).unsigned_abs()][byte]
+            })
+        };
+        Self {
+            high: [0, 64, 128, 192].map(|first| byte(first, 1)),
+            low: [0, 64, 128, 192].map(|first| byte(first, 0)),
+            near: [near(0, 1), near(64, 1), near(0, 0), near(64, 0)],
+            weight,
+        }
+    }
+}
+
+/// `cos(π·h/b)` for every distance that a byte holds.
+fn cosines(bits: usize) -> [f64; 256] {
+    std::array::from_fn(|h| (std::f64::consts::PI * h as f64 / bits as f64).cos())
+}
+
+/// The lowest of the 128 distances around `bits / 2`.
+fn lowest_near(bits: usize) -> i8 {
+    (bits.min(256) as i16 / 2 - 64) as i8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shorter_side_is_summed() {
+        let list = RowList::new(&[0b1011]);
+        assert_eq!(list.rows, [0, 1, 3]);
+        assert!(!list.complement);
+        let list = RowList::new(&[!0b1011]);
+        assert_eq!(list.rows, [0, 1, 3]);
+        assert!(list.complement);
+        assert_eq!(list.others(32).rows.len(), 29);
+    }
+
+    #[test]
+    fn classes_share_the_rows_out() {
+        let footprints: [&[u32]; 3] = [&[0x0F0F_1234], &[0x00FF_5678], &[0x3333_9ABC]];
+        let triple = Triple::new(footprints);
+        let mut seen = 0_u32;
+        for class in 0..8 {
+            for &row in triple.class(class) {
+                let bits = footprints.map(|f| usize::from((f[0] >> row) & 1 == 1));
+                assert_eq!(bits[0] + 2 * bits[1] + 4 * bits[2], class);
+                seen |= 1 << row;
+            }
+        }
+        assert_eq!(seen, u32::MAX);
+        assert_eq!(
+            triple.set.map(u32::from),
+            footprints.map(|f| f[0].count_ones())
+        );
+        assert!(triple.is_even);
+        assert!(!Triple::new([&[0; 8]; 3]).is_even);
+    }
+
+    #[test]
+    fn tables_of_near_distances_are_parts_of_the_whole() {
+        for bits in [32, 96, 128, 224, 256] {
+            let table = CosineTable::new(&cosines(bits), lowest_near(bits), 0.7);
+            let whole = |pieces: &[[u8; 64]], h: usize| pieces[h / 64][h % 64];
+            let lowest = i32::from(lowest_near(bits));
+            for h in lowest.max(0)..(lowest + 128).min(256) {
+                let (h, near) = (h as usize, h as usize % 128);
+                assert_eq!(whole(&table.near[..2], near), whole(&table.high, h));
+                assert_eq!(whole(&table.near[2..], near), whole(&table.low, h));
+            }
+        }
+    }
+}
