@@ -58,7 +58,7 @@ impl Triple {
             a + 2 * b + 4 * c
         };
         let classes: Vec<u32> = (0..32 * footprints[0].len()).map(class).collect();
-        let mut bounds = [0; 9];
+        let mut bounds = [0_u16; 9];
         for &class in &classes {
             bounds[class as usize + 1] += 1;
         }

@@ -3,6 +3,8 @@
 //! Every query has the same number of candidates, the relevant one first; where there are fewer, `present` says so.
 //! Indices go `[query][candidate]…`, query by query.
 
+use becr_encoder::Centre;
+
 /// A batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Batch {
@@ -90,6 +92,8 @@ pub(crate) struct Texts {
     pub(crate) terms: Terms,
     /// The sequences that hold the token groups: words and pairs, or whole queries.
     pub(crate) groups: Sequences,
+    /// Which centre they are seen from.
+    pub(crate) centre: Centre,
     /// Pieces per token group; those that a group lacks have weight 0.
     pub(crate) pieces: usize,
     /// `[query][group][piece]`: where the piece lies in `groups`.

@@ -128,11 +128,12 @@ pub struct ModelOptions {
     pub term_weights: TermWeights,
     /// Stop words have deep terms of their own, as the paper has it.
     pub stop_words: bool,
-    /// Learn the kernels' centres μ and widths σ.
+    /// Learn the kernels' centres μ and widths σ. Costs little: similarities are pooled through histograms.
     pub train_kernels: bool,
     /// Kernels never get narrower than this.
     pub sigma_floor: f32,
-    /// Learn the weights of uni-grams and of pairs by distance.
+    /// Learn the weights of uni-grams and of pairs by distance. Slow on a CPU: every token of every document is compared
+    /// anew in each step, so keep to few layers, short documents and small batches.
     pub train_composition: bool,
     /// Use the similarity of the query and the document's mean vector.
     pub document_vector: bool,

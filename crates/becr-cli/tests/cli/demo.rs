@@ -9,7 +9,7 @@ fn the_demo_searches_and_measures_and_its_index_lives_on() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &["demo", "--keep", "sample.becr"]);
     for expected in [
-        "python sleeping all day",
+        "jaguar running speed",
         "BECR",
         "***",
         "Why ",

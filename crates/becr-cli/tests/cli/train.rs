@@ -263,7 +263,7 @@ fn what_cannot_be_trained_is_said() {
     };
     refused(
         &PAIRS.replace("steps", "stepz"),
-        "c.toml:18: unknown field `stepz`",
+        "c.toml:17: unknown field `stepz`",
     );
     refused(
         &PAIRS.replace("base = 'model'", "base = 'nowhere'"),

@@ -24,7 +24,8 @@ impl WordSet {
                 std::cmp::Ordering::Greater => _ = b.next(),
                 std::cmp::Ordering::Equal => {
                     common += 1;
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::Example;
 use crate::config::Config;
 use becr_store::Snapshot;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Finds documents for queries.
 pub struct Miner<'a> {
@@ -122,11 +122,16 @@ impl<'a> Miner<'a> {
             return Ok(mined);
         }
         let mut picking = Picking::new(snapshot, &relevant, self.config.data.near_duplicate)?;
+        let asked = Asked {
+            snapshot,
+            question,
+            list: &list,
+            near,
+        };
         for (kind, count) in self.config.negatives(question.set).by_kind() {
             if count > 0 {
                 let mut chance = Chance::new(self.config.data.seed, kind.name(), &question.id);
-                let mut from =
-                    self.source(kind, count, snapshot, question, &list, near, &mut chance)?;
+                let mut from = self.source(kind, count, &asked, &mut chance)?;
                 chance.shuffle(&mut from);
                 picking.pick(kind, count, &from)?;
             }
@@ -154,26 +159,25 @@ impl<'a> Miner<'a> {
     }
 
     /// Documents that negatives of a kind may be picked from.
-    #[allow(clippy::too_many_arguments)]
     fn source(
         &self,
         kind: NegativeKind,
         count: usize,
-        snapshot: &Snapshot<'_>,
-        question: &Question,
-        list: &List,
-        near: &[&Question],
+        asked: &Asked<'_>,
         chance: &mut Chance,
     ) -> Result<Vec<u64>, DataError> {
+        let Asked {
+            snapshot, question, ..
+        } = *asked;
         Ok(match kind {
-            NegativeKind::Bm25 => list.numbers().collect(),
+            NegativeKind::Bm25 => asked.list.numbers().collect(),
             NegativeKind::Judged => numbers(
                 snapshot,
                 question.judged.iter().filter(|(_, grade)| *grade <= 0),
             )?,
             NegativeKind::Siblings => {
                 let relevant = question.judged.iter().filter(|(_, grade)| *grade > 0);
-                let families: HashSet<&str> = relevant.map(|(id, _)| siblings_key(id)).collect();
+                let families: BTreeSet<&str> = relevant.map(|(id, _)| siblings_key(id)).collect();
                 let found = families
                     .into_iter()
                     .filter_map(|family| self.siblings.get(family));
@@ -187,7 +191,7 @@ impl<'a> Miner<'a> {
                     .collect()
             }
             NegativeKind::InBatch => {
-                let others = near.iter().filter(|other| other.id != question.id);
+                let others = asked.near.iter().filter(|other| other.id != question.id);
                 let judged = others.flat_map(|other| &other.judged);
                 numbers(snapshot, judged.filter(|(_, grade)| *grade > 0))?
             }
@@ -205,6 +209,16 @@ fn numbers<'q>(
         numbers.extend(snapshot.number(id)?);
     }
     Ok(numbers)
+}
+
+/// A query and what is around it.
+struct Asked<'a> {
+    snapshot: &'a Snapshot<'a>,
+    question: &'a Question,
+    /// Its candidates.
+    list: &'a List,
+    /// The queries that come near it in training.
+    near: &'a [&'a Question],
 }
 
 /// The negatives of one query, picked one by one.

@@ -142,12 +142,12 @@ pub(crate) fn siblings_key(id: &str) -> &str {
 }
 
 /// At most `cap` things, in their order; things of one key are taken together, as long as there is room.
-pub(super) fn sample<'a, T>(
-    all: &'a [T],
+pub(super) fn sample<T>(
+    all: &[T],
     cap: Option<usize>,
     key: impl Fn(&T) -> &str,
     seed: u64,
-) -> Vec<&'a T> {
+) -> Vec<&T> {
     let cap = cap.unwrap_or(usize::MAX);
     let mut order: Vec<usize> = (0..all.len()).collect();
     if all.len() > cap {

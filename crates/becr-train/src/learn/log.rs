@@ -84,27 +84,41 @@ impl Log {
         seconds.fold(0.0, f64::max)
     }
 
+    /// The steps that have a point: validations, or else equal parts, and not too many of them.
+    fn ends(&self) -> Vec<usize> {
+        let validated = self.events.iter().filter_map(|event| match event {
+            Event::Validated(validated) => Some(validated.step),
+            Event::Step(_) => None,
+        });
+        let mut steps: Vec<usize> = validated.collect();
+        if steps.is_empty() {
+            steps = self.events.iter().map(Event::step).collect();
+        }
+        // Counted from the end, which is always shown.
+        let every = steps.len().div_ceil(POINTS).max(1);
+        let mut ends: Vec<usize> = steps.into_iter().rev().step_by(every).collect();
+        ends.reverse();
+        ends
+    }
+
     /// Draws loss and nDCG@10 over the steps.
     pub(crate) fn draw(&self, folder: &Path, queries: usize) -> Result<(), TrainError> {
-        let last = self.events.iter().map(Event::step).max().unwrap_or(0);
-        let width = last.div_ceil(POINTS).max(1);
-        let ends: Vec<usize> = (1..=last.div_ceil(width))
-            .map(|part| (part * width).min(last))
-            .collect();
-        let within = |end: usize, step: usize| step <= end && step + width > end;
-        let losses = ends.iter().map(|&end| {
+        let ends = self.ends();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let parts: Vec<(usize, usize)> = starts.zip(ends.iter().copied()).collect();
+        let losses = parts.iter().map(|&(start, end)| {
             let losses = self.events.iter().filter_map(|event| match event {
-                Event::Step(step) if within(end, step.step) => Some(step.loss),
+                Event::Step(step) if step.step > start && step.step <= end => Some(step.loss),
                 _ => None,
             });
             estimate(&losses.collect::<Vec<_>>(), 0.95)
         });
         let ndcg = ends.iter().map(|&end| {
-            let latest = self.events.iter().rev().find_map(|event| match event {
-                Event::Validated(found) if within(end, found.step) => Some(found.ndcg),
+            let found = self.events.iter().find_map(|event| match event {
+                Event::Validated(found) if found.step == end => Some(found.ndcg),
                 _ => None,
             });
-            latest.map(|mean| Estimate {
+            found.map(|mean| Estimate {
                 n: queries,
                 mean,
                 half_width: None,

@@ -5,6 +5,7 @@ use super::parameter::{Group, Learned, Parameter};
 use super::place::Place;
 use crate::batch::{Sequences, Texts};
 use crate::random::Random;
+use becr_encoder::{Centre, Shape};
 use becr_encoder_burn::{Input, MASKED, Parameters, Purpose};
 use becr_model::{Config, Similarity, Weights};
 use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
@@ -19,6 +20,10 @@ const NOISE_GUARD: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub(crate) struct EncoderTensors<B: Backend> {
     parameters: Parameters<B>,
+    /// What is subtracted from the vectors of documents and of token groups at each kept layer, `[1, dim]`; nothing
+    /// without centres. They stay as they are.
+    documents: Vec<Tensor<B, 2>>,
+    groups: Vec<Tensor<B, 2>>,
     /// The hidden states that are kept, ascending.
     kept: Vec<usize>,
     similarity: Similarity,
@@ -26,20 +31,27 @@ pub(crate) struct EncoderTensors<B: Backend> {
 }
 
 impl<B: Backend> EncoderTensors<B> {
-    /// Uploads the layers that are needed for the `kept` hidden states.
+    /// Uploads the layers that are needed for the hidden states that `shape` keeps.
     pub(crate) fn upload(
         config: &Config,
         weights: &Weights,
-        kept: Vec<usize>,
+        shape: Shape,
         similarity: Similarity,
         noise: f32,
         place: &Place<B>,
     ) -> Self {
-        let depth = kept.last().copied().unwrap_or(0);
+        let depth = shape.layers.last().copied().unwrap_or(0);
         let to = (&place.device, place.dtype);
+        let rows = |centre: Centre| {
+            let rows = centre.rows(weights.centres.as_ref(), &shape).into_iter();
+            rows.map(|row| place.tensor(row.to_vec(), [1, row.len()]))
+                .collect()
+        };
         Self {
             parameters: Parameters::upload(config, weights, depth, Purpose::Training, to),
-            kept,
+            documents: rows(Centre::Documents),
+            groups: rows(Centre::Groups),
+            kept: shape.layers,
             similarity,
             noise,
         }
@@ -92,12 +104,15 @@ impl<B: Backend> EncoderTensors<B> {
         let composition = head.composition(&batch.terms, queries, place);
         let groups = self.hidden(&batch.groups, place);
         let documents = self.hidden(&batch.documents, place);
+        let documents: Vec<_> = (documents.into_iter().enumerate())
+            .map(|(layer, hidden)| self.centred(hidden, Centre::Documents, layer))
+            .collect();
         let length = batch.documents.length;
         let dim = documents[0].dims()[1];
         let mut similarities = Vec::new();
         let mut last_terms = None;
         for (layer, (groups, documents)) in groups.iter().zip(&documents).enumerate() {
-            let terms = self.terms(groups, batch, composition.clone(), place);
+            let terms = self.terms(groups, layer, batch, composition.clone(), place);
             let tokens = unit(documents.clone()).reshape([queries, candidates * length, dim]);
             let cosines = terms.clone().matmul(tokens.swap_dims(1, 2));
             similarities.push(self.noisy(cosines, batch.noise, layer, place));
@@ -125,6 +140,7 @@ impl<B: Backend> EncoderTensors<B> {
     fn terms(
         &self,
         hidden: &Tensor<B, 2>,
+        layer: usize,
         batch: &Texts,
         composition: Tensor<B, 3>,
         place: &Place<B>,
@@ -140,6 +156,7 @@ impl<B: Backend> EncoderTensors<B> {
         );
         let vectors = pieces.reshape([queries * groups, batch.pieces, dim]) * weights;
         let vectors = vectors.sum_dim(1).reshape([queries * groups, dim]);
+        let vectors = self.centred(vectors, batch.centre, layer);
         match self.similarity {
             Similarity::SumOfCosines => {
                 composition.matmul(unit(vectors).reshape([queries, groups, dim]))
@@ -148,6 +165,18 @@ impl<B: Backend> EncoderTensors<B> {
                 let sums = composition.matmul(vectors.reshape([queries, groups, dim]));
                 unit(sums.reshape([queries * terms, dim])).reshape([queries, terms, dim])
             }
+        }
+    }
+
+    /// Vectors at the `layer`-th kept layer, seen from a centre.
+    fn centred(&self, vectors: Tensor<B, 2>, centre: Centre, layer: usize) -> Tensor<B, 2> {
+        let centres = match centre {
+            Centre::Documents => &self.documents,
+            Centre::Groups => &self.groups,
+        };
+        match centres.get(layer) {
+            Some(centre) => vectors - centre.clone(),
+            None => vectors,
         }
     }
 

@@ -6,7 +6,8 @@ use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Sequences, Terms, Te
 use crate::learn::{Gradients, Scores};
 use crate::random::Random;
 use crate::{Loss, ModelOptions};
-use becr_model::{Config, Feature, Head, Similarity, Weights};
+use becr_encoder::{Centre, Shape};
+use becr_model::{Centres, Config, Feature, Head, Layers, Settings, Similarity, Weights};
 use burn::backend::{Autodiff, Flex};
 use burn::tensor::{DType, Tensor, TensorData};
 
@@ -290,6 +291,7 @@ fn texts() -> Texts {
             weights: vec![0.7, 0.3, 1.0, 0.0],
         },
         groups,
+        centre: Centre::Groups,
         pieces: 2,
         places: places.iter().map(|place| *place as i32).collect(),
         piece_weights: cells(|span, at| {
@@ -306,9 +308,18 @@ fn texts() -> Texts {
 }
 
 fn encoder(similarity: Similarity, noise: f32) -> EncoderTensors<B> {
-    let config = Config::new(12, 8, 2, 2, 10, 6);
-    let weights = Weights::random(&config, 5, 12.0);
-    EncoderTensors::upload(&config, &weights, vec![0, 2], similarity, noise, &double())
+    let mut config = Config::new(12, 8, 2, 2, 10, 6);
+    config.becr = Some(Settings {
+        layers: Layers::Chosen(vec![0, 2]),
+        ..Settings::default()
+    });
+    let mut weights = Weights::random(&config, 5, 12.0);
+    weights.centres = Some(Centres {
+        documents: vec![0.1; 3 * 8],
+        groups: vec![-0.2; 3 * 8],
+    });
+    let shape = Shape::new(&config).unwrap();
+    EncoderTensors::upload(&config, &weights, shape, similarity, noise, &double())
 }
 
 #[test]

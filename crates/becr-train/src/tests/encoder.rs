@@ -6,21 +6,25 @@ use crate::learn::{Scores, Source};
 use crate::model::{EncoderTensors, HeadTensors, Network, Place, values};
 use crate::texts::{Reading, TextSource};
 use crate::{Device, EncoderMode, ModelOptions, QueryMode, Step, TrainOptions, Trainer};
-use becr_encoder::{Backend, Batch, NativeEncoder};
+use becr_encoder::{Backend, Batch, NativeEncoder, Shape};
 use becr_footprint::{
     CompositeQuery, Document, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
 };
-use becr_model::{Head, Similarity};
+use becr_model::{Centres, Head, Similarity};
 use becr_rank::Options;
 use becr_text::pieces::WordPieces;
 
 const DIM: usize = 16;
 
-/// `[layer][vector][dim]`: for each sequence of ids and a span in it, the mean of its vectors at both kept layers.
+/// Where vectors are seen from in these tests: documents, then token groups.
+const CENTRES: [f32; 2] = [0.1, -0.3];
+
+/// `[layer][vector][dim]`, seen from a centre: for each sequence of ids and a span in it, the mean of its vectors at both kept layers.
 fn encoded(
     backend: &NativeEncoder,
     pieces: &WordPieces,
     spans: &[(Vec<u32>, std::ops::Range<usize>)],
+    centre: f32,
 ) -> Vec<f32> {
     let framed = |ids: &[u32]| [&[pieces.special.cls], ids, &[pieces.special.sep]].concat();
     let mut vectors = vec![Vec::new(); 2];
@@ -31,7 +35,7 @@ fn encoded(
         for (layer, vectors) in vectors.iter_mut().enumerate() {
             let mean = |d: usize| {
                 let sum: f32 = span.clone().map(|at| hidden.vector(layer, 1 + at)[d]).sum();
-                sum / span.len() as f32
+                sum / span.len() as f32 - centre
             };
             vectors.extend((0..DIM).map(mean));
         }
@@ -52,15 +56,19 @@ fn burn_and_engine_agree_on_raw_vectors() {
     let head = head(&sample, &options);
     let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
     let place = Place::<B>::single(Default::default());
-    let (config, weights) = (&sample.model.config, &sample.model.weights);
-    let kept = config.kept_layers().unwrap();
+    let config = &sample.model.config;
+    let mut weights = sample.model.weights.clone();
+    let [documents, groups] = CENTRES.map(|centre| vec![centre; 3 * DIM]);
+    weights.centres = Some(Centres { documents, groups });
+    let weights = &weights;
+    let shape = Shape::new(config).unwrap();
     let scale = vec![1.0; head.deep.alpha.iter().flatten().count()];
     let network = Network {
         head: HeadTensors::upload(&head, &scale, &options, &place),
         encoder: Some(EncoderTensors::upload(
             config,
             weights,
-            kept,
+            shape,
             Similarity::SumOfCosines,
             0.0,
             &place,
@@ -110,6 +118,7 @@ fn by_engine(
             .id(word)
             .map_or_else(|| pieces.pieces(word).ids, |id| vec![id])
     };
+    let centre = CENTRES[usize::from(mode == QueryMode::Decomposed)];
     let mut scores = Vec::new();
     for picked in picked(examples) {
         let query = ranker
@@ -149,7 +158,8 @@ fn by_engine(
             terms.push(uses);
         }
         let composite =
-            CompositeQuery::from_vectors(DIM, 2, &encoded(backend, pieces, &spans), terms).unwrap();
+            CompositeQuery::from_vectors(DIM, 2, &encoded(backend, pieces, &spans, centre), terms)
+                .unwrap();
         let omega: Vec<f32> = query.terms().iter().map(|term| term.weight).collect();
         for document in &picked.documents {
             let text = snapshot.text(document.number).unwrap().unwrap();
@@ -157,8 +167,13 @@ fn by_engine(
             let mut ids = pieces.document(&text.title, &text.text).pieces.ids;
             ids.truncate(38);
             let spans: Vec<_> = (0..ids.len()).map(|at| (ids.clone(), at..at + 1)).collect();
-            let vectors =
-                VectorDocument::new(2, ids.len(), DIM, &encoded(backend, pieces, &spans)).unwrap();
+            let vectors = VectorDocument::new(
+                2,
+                ids.len(),
+                DIM,
+                &encoded(backend, pieces, &spans, CENTRES[0]),
+            )
+            .unwrap();
             let mut sums = vec![0.0; 2 * omega.len() * kernels.len()];
             engine
                 .log_sums(

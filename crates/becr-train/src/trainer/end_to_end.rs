@@ -104,12 +104,12 @@ impl Training<'_> {
         place: &Place<B>,
     ) -> Result<EncoderTensors<B>, TrainError> {
         let config = &self.trainer.model.config;
-        let kept = becr_encoder::Shape::new(config)?.layers;
+        let shape = becr_encoder::Shape::new(config)?;
         let options = &self.options.model;
         Ok(EncoderTensors::upload(
             config,
             weights,
-            kept,
+            shape,
             options.similarity,
             options.noise,
             place,

@@ -1,10 +1,13 @@
 //! Batches with the encoder in training: texts of an index as sequences, features as ever from the ranker.
 
+mod padding;
+
 use crate::batch::{Batch, Deep, Sequences, Terms, Texts};
 use crate::frozen::Frozen;
 use crate::learn::{Picked, Source};
 use crate::random::Random;
 use crate::{Example, ModelOptions, QueryMode, TrainError};
+use becr_encoder::Centre;
 use becr_rank::{RankQuery, Ranker};
 use becr_store::Store;
 use becr_text::pieces::WordPieces;
@@ -16,8 +19,6 @@ const NOISE: u64 = 3;
 const LENGTH_STEP: usize = 8;
 const DOCUMENT_STEP: usize = 32;
 const ROW_STEP: usize = 32;
-const TERM_STEP: usize = 4;
-const GROUP_STEP: usize = 16;
 
 /// What is made of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +157,11 @@ impl<'a> TextSource<'a> {
         Texts {
             terms,
             groups,
+            // A whole query is a text; words and pairs stand alone.
+            centre: match mode {
+                QueryMode::Decomposed => Centre::Groups,
+                QueryMode::Whole => Centre::Documents,
+            },
             pieces,
             places,
             piece_weights,
@@ -270,76 +276,5 @@ impl Source for TextSource<'_> {
             Reading::Joined => Deep::Joined(self.joined(picked, &documents, candidates)),
         };
         Ok(batch)
-    }
-}
-
-impl Sequences {
-    /// Pads sequences to `rows` of one length, a multiple of `step` unless the encoder takes less.
-    fn of(sequences: &[Vec<u32>], rows: usize, step: usize, most: usize) -> Self {
-        let longest = sequences.iter().map(Vec::len).max().unwrap_or(1);
-        let length = longest.next_multiple_of(step).min(most);
-        let mut ids = vec![0; rows * length];
-        for (row, sequence) in ids.chunks_exact_mut(length).zip(sequences) {
-            for (place, id) in row.iter_mut().zip(sequence) {
-                *place = *id as i32;
-            }
-        }
-        let mut tokens: Vec<usize> = sequences
-            .iter()
-            .map(|sequence| sequence.len().min(length))
-            .collect();
-        tokens.resize(rows, 0);
-        Self {
-            length,
-            ids,
-            tokens,
-        }
-    }
-}
-
-impl Terms {
-    /// Every deep term is one vector.
-    fn whole(queries: &[RankQuery], kinds: usize) -> Self {
-        let terms = queries
-            .iter()
-            .map(|query| query.terms().len())
-            .max()
-            .unwrap_or(0)
-            .max(1);
-        let mut made = Self {
-            terms,
-            groups: terms,
-            shares: vec![0.0; queries.len() * terms * terms * kinds],
-            weights: vec![0.0; queries.len() * terms],
-        };
-        for (number, query) in queries.iter().enumerate() {
-            for (place, term) in query.terms().iter().enumerate() {
-                let row = number * terms + place;
-                made.weights[row] = term.weight;
-                made.shares[(row * terms + place) * kinds] = 1.0;
-            }
-        }
-        made
-    }
-
-    /// Rounds the numbers of terms and groups up.
-    fn padded(self, queries: usize, kinds: usize) -> Self {
-        let terms = self.terms.next_multiple_of(TERM_STEP);
-        let groups = self.groups.next_multiple_of(GROUP_STEP);
-        let mut made = Self {
-            terms,
-            groups,
-            shares: vec![0.0; queries * terms * groups * kinds],
-            weights: vec![0.0; queries * terms],
-        };
-        for query in 0..queries {
-            for term in 0..self.terms {
-                let (from, to) = (query * self.terms + term, query * terms + term);
-                made.weights[to] = self.weights[from];
-                let row = &self.shares[from * self.groups * kinds..][..self.groups * kinds];
-                made.shares[to * groups * kinds..][..row.len()].copy_from_slice(row);
-            }
-        }
-        made
     }
 }

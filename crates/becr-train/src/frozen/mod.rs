@@ -1,12 +1,14 @@
 //! Batches with the encoder frozen: footprints and features of an index, computed by the ranker that will serve.
 
-use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Terms};
+mod layout;
+
+use crate::batch::{Batch, Deep, Histograms, Pooled};
 use crate::learn::{Picked, Source};
-use crate::model::bins::{self, BINS};
 use crate::{Candidate, Example, ModelOptions, TrainError};
 use becr_model::{Feature, Head};
 use becr_rank::{Examined, LEXICAL_FEATURES, Options, RankError, RankQuery, RankWorkspace, Ranker};
 use becr_store::Store;
+use layout::Padded;
 use rayon::prelude::*;
 
 /// The feature that depends on the list of candidates.
@@ -252,127 +254,5 @@ impl Source for Frozen<'_> {
             }),
         };
         Ok(batch)
-    }
-}
-
-/// Rows of queries that all have the same number of candidates, present or not.
-struct Padded<'a> {
-    looked: &'a [Looked],
-    candidates: usize,
-}
-
-impl<'a> Padded<'a> {
-    fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a Row>)> {
-        let candidates = self.candidates;
-        (self.looked.iter())
-            .flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))
-    }
-
-    fn log_sums(&self, width: usize) -> Vec<f32> {
-        let mut all = Vec::with_capacity(self.looked.len() * self.candidates * width);
-        for (_, row) in self.rows() {
-            match row {
-                Some(row) => all.extend(&row.log_sums),
-                None => all.resize(all.len() + width, 0.0),
-            }
-        }
-        all
-    }
-
-    fn histograms(&self, layers: usize) -> Histograms {
-        let mut made = Histograms::default();
-        for (pair, (query, row)) in self.rows().enumerate() {
-            let Some(row) = row else { continue };
-            let terms = query.terms().len();
-            for (number, term) in query.terms().iter().enumerate() {
-                for layer in 0..layers {
-                    let start = made.bins.len();
-                    made.bins.resize(start + BINS, 0.0);
-                    let tokens =
-                        &row.similarities[(layer * terms + number) * row.tokens..][..row.tokens];
-                    bins::add(tokens, &mut made.bins[start..]);
-                }
-                made.weights.push(term.weight);
-                made.pairs.push(pair as i32);
-            }
-        }
-        made
-    }
-
-    fn groups(&self, layers: usize, kinds: usize) -> Groups {
-        let most =
-            |count: fn(&Looked) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
-        let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
-        let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
-        let (queries, candidates) = (self.looked.len(), self.candidates);
-        let mut made = Groups {
-            tokens,
-            similarities: vec![0.0; queries * terms.groups * layers * candidates * tokens],
-            valid: vec![0.0; queries * candidates * tokens],
-            means: vec![0.0; queries * terms.groups * candidates],
-            terms,
-        };
-        for (number, (query, rows)) in self.looked.iter().enumerate() {
-            let vectors = query.vectors();
-            for (candidate, row) in rows.iter().enumerate() {
-                made.valid[(number * candidates + candidate) * tokens..][..row.tokens].fill(1.0);
-                for vector in 0..vectors {
-                    let group = number * made.terms.groups + vector;
-                    made.means[group * candidates + candidate] = row.means[vector];
-                    for layer in 0..layers {
-                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..]
-                            [..row.tokens];
-                        let to = ((group * layers + layer) * candidates + candidate) * tokens;
-                        made.similarities[to..][..row.tokens].copy_from_slice(from);
-                    }
-                }
-            }
-        }
-        made
-    }
-}
-
-impl Terms {
-    /// The composition of queries from token groups of `kinds`: uni-grams, and pairs by distance.
-    pub(crate) fn of<'q>(
-        queries: impl Iterator<Item = &'q RankQuery> + Clone,
-        kinds: usize,
-    ) -> Self {
-        let terms = queries
-            .clone()
-            .map(|query| query.terms().len())
-            .max()
-            .unwrap_or(0)
-            .max(1);
-        let groups = queries
-            .clone()
-            .map(RankQuery::vectors)
-            .max()
-            .unwrap_or(0)
-            .max(1);
-        let count = queries.clone().count();
-        let mut made = Self {
-            terms,
-            groups,
-            shares: vec![0.0; count * terms * groups * kinds],
-            weights: vec![0.0; count * terms],
-        };
-        for (number, query) in queries.enumerate() {
-            for (place, term) in query.terms().iter().enumerate() {
-                let row = number * terms + place;
-                made.weights[row] = term.weight;
-                // A word that the store does not know is made of its pieces, which share its weight.
-                let pieces = term.groups.iter().filter(|used| used.distance == 0).count();
-                for used in &term.groups {
-                    let share = if used.distance == 0 {
-                        1.0 / pieces as f32
-                    } else {
-                        1.0
-                    };
-                    made.shares[(row * groups + used.vector) * kinds + used.distance] += share;
-                }
-            }
-        }
-        made
     }
 }

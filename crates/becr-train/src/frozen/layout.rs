@@ -1,0 +1,128 @@
+//! Numbers of queries with different numbers of documents, terms and tokens, laid out as the network takes them.
+
+use super::{Looked, Row};
+use crate::batch::{Groups, Histograms, Terms};
+use crate::model::bins::{self, BINS};
+use becr_rank::RankQuery;
+
+/// Rows of queries that all have the same number of candidates, present or not.
+pub(super) struct Padded<'a> {
+    pub(super) looked: &'a [Looked],
+    pub(super) candidates: usize,
+}
+
+impl<'a> Padded<'a> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a Row>)> {
+        let candidates = self.candidates;
+        (self.looked.iter())
+            .flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))
+    }
+
+    pub(super) fn log_sums(&self, width: usize) -> Vec<f32> {
+        let mut all = Vec::with_capacity(self.looked.len() * self.candidates * width);
+        for (_, row) in self.rows() {
+            match row {
+                Some(row) => all.extend(&row.log_sums),
+                None => all.resize(all.len() + width, 0.0),
+            }
+        }
+        all
+    }
+
+    pub(super) fn histograms(&self, layers: usize) -> Histograms {
+        let mut made = Histograms::default();
+        for (pair, (query, row)) in self.rows().enumerate() {
+            let Some(row) = row else { continue };
+            let terms = query.terms().len();
+            for (number, term) in query.terms().iter().enumerate() {
+                for layer in 0..layers {
+                    let start = made.bins.len();
+                    made.bins.resize(start + BINS, 0.0);
+                    let tokens =
+                        &row.similarities[(layer * terms + number) * row.tokens..][..row.tokens];
+                    bins::add(tokens, &mut made.bins[start..]);
+                }
+                made.weights.push(term.weight);
+                made.pairs.push(pair as i32);
+            }
+        }
+        made
+    }
+
+    pub(super) fn groups(&self, layers: usize, kinds: usize) -> Groups {
+        let most =
+            |count: fn(&Looked) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
+        let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
+        let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
+        let (queries, candidates) = (self.looked.len(), self.candidates);
+        let mut made = Groups {
+            tokens,
+            similarities: vec![0.0; queries * terms.groups * layers * candidates * tokens],
+            valid: vec![0.0; queries * candidates * tokens],
+            means: vec![0.0; queries * terms.groups * candidates],
+            terms,
+        };
+        for (number, (query, rows)) in self.looked.iter().enumerate() {
+            let vectors = query.vectors();
+            for (candidate, row) in rows.iter().enumerate() {
+                made.valid[(number * candidates + candidate) * tokens..][..row.tokens].fill(1.0);
+                for vector in 0..vectors {
+                    let group = number * made.terms.groups + vector;
+                    made.means[group * candidates + candidate] = row.means[vector];
+                    for layer in 0..layers {
+                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..]
+                            [..row.tokens];
+                        let to = ((group * layers + layer) * candidates + candidate) * tokens;
+                        made.similarities[to..][..row.tokens].copy_from_slice(from);
+                    }
+                }
+            }
+        }
+        made
+    }
+}
+
+impl Terms {
+    /// The composition of queries from token groups of `kinds`: uni-grams, and pairs by distance.
+    pub(crate) fn of<'q>(
+        queries: impl Iterator<Item = &'q RankQuery> + Clone,
+        kinds: usize,
+    ) -> Self {
+        let terms = queries
+            .clone()
+            .map(|query| query.terms().len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let groups = queries
+            .clone()
+            .map(RankQuery::vectors)
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let count = queries.clone().count();
+        let mut made = Self {
+            terms,
+            groups,
+            shares: vec![0.0; count * terms * groups * kinds],
+            weights: vec![0.0; count * terms],
+        };
+        for (number, query) in queries.enumerate() {
+            for (place, term) in query.terms().iter().enumerate() {
+                let row = number * terms + place;
+                made.weights[row] = term.weight;
+                // A word that the store does not know is made of its pieces, which share its weight.
+                let pieces = term.groups.iter().filter(|used| used.distance == 0).count();
+                for used in &term.groups {
+                    let share = if used.distance == 0 {
+                        1.0 / pieces as f32
+                    } else {
+                        1.0
+                    };
+                    made.shares[(row * groups + used.vector) * kinds + used.distance] += share;
+                }
+            }
+        }
+        made
+    }
+}
