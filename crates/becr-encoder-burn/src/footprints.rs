@@ -81,7 +81,7 @@ mod tests {
             .collect();
         let projection = Projection::<crate::Cpu>::upload(&planes, &device);
         let hidden = Tensor::from_data(TensorData::new(vectors.clone(), [count, dim]), &device);
-        let packed = projection.footprints(&hidden, None).into_data();
+        let packed = projection.footprints(&hidden, None, None).into_data();
         let packed = packed.as_slice::<i32>().unwrap();
         let mut expected = vec![0; planes.words()];
         let mut highest = 0;
