@@ -6,6 +6,8 @@ use becr_text::words::words;
 
 /// Words between the token groups that are taken from a text: a pair of every distance, and a uni-gram, every so often.
 const STRIDE: usize = 12;
+/// Places of a text that groups are taken from, at most.
+const PLACES: usize = 40;
 
 /// The centres of a model's hidden states over documents, and over words and pairs of words from them, at every layer.
 /// `progress` hears of each document.
@@ -22,11 +24,10 @@ pub fn measure_centres(
     let encoder = Encoder::new(&model.tokenizer, Box::new(backend))?;
     let (mut tokens, mut groups) = (Mean::new(&encoder), Mean::new(&encoder));
     for document in documents {
-        let mut batch = Batch::new();
+        // Sequence by sequence: all layers of a long document at once would fill the memory.
         for sequence in encoder.sequences(&encoder.tokenise(&document)) {
-            batch.push(sequence);
+            tokens.add(&encoder, &Batch::from_iter([sequence]))?;
         }
-        tokens.add(&encoder, &batch)?;
         groups.add(&encoder, &group_batch(&encoder, &document.text))?;
         progress(&document);
     }
@@ -46,7 +47,7 @@ fn group_batch(encoder: &Encoder, text: &str) -> Batch {
             batch.push(encoder.sequence(&pieces));
         }
     };
-    for (i, word) in words.iter().enumerate().step_by(STRIDE) {
+    for (i, word) in words.iter().enumerate().step_by(STRIDE).take(PLACES) {
         push(word.clone());
         for other in words[i + 1..].iter().take(3) {
             push(format!("{word} {other}"));

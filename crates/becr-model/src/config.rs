@@ -44,6 +44,9 @@ pub struct Config {
     pub other: Map<String, Value>,
 }
 
+/// The widest footprint.
+const MOST_BITS: usize = 1024;
+
 fn gelu() -> String {
     "gelu".into()
 }
@@ -204,19 +207,21 @@ impl Config {
             return wrong("becr.layers", problem);
         }
         if let Some(bits) = settings.bits
-            && (bits == 0 || !bits.is_multiple_of(32))
+            && (bits == 0 || !bits.is_multiple_of(32) || bits > MOST_BITS)
         {
             return wrong(
                 "becr.bits",
-                format!("is {bits}, expected a multiple of 32, or null for raw vectors"),
+                format!(
+                    "is {bits}, expected a multiple of 32 up to {MOST_BITS}, or null for raw vectors"
+                ),
             );
         }
         if let Some(wide) = settings.document_vector_bits
-            && (!wide.is_multiple_of(32) || wide < settings.bits.unwrap_or(0))
+            && (!wide.is_multiple_of(32) || wide < settings.bits.unwrap_or(0) || wide > MOST_BITS)
         {
             return wrong(
                 "becr.document_vector_bits",
-                format!("is {wide}, expected a multiple of 32 that is at least becr.bits"),
+                format!("is {wide}, expected a multiple of 32 from becr.bits up to {MOST_BITS}"),
             );
         }
         if settings.window == 0 {

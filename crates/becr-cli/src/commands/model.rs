@@ -1,6 +1,7 @@
 //! `becr model`: look after model directories.
 
 use crate::{output, progress};
+use anyhow::bail;
 use becr_encoder::Document;
 use becr_model::{Layers, Model, Storage};
 use std::io::Write;
@@ -39,7 +40,7 @@ pub(crate) struct PrepareArgs {
     /// Bits of the footprint of a document's mean vector.
     #[arg(long)]
     document_vector_bits: Option<usize>,
-    /// Corpora to measure the centre on; without any, vectors are taken as they are.
+    /// Corpora to measure the centre on; without any, the encoder's own centre stays, if it has one.
     #[arg(long, value_name = "CORPUS", num_args = 1..)]
     centre: Vec<PathBuf>,
     /// How many documents of each corpus, from its beginning, to measure the centre on.
@@ -100,6 +101,9 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     model.config.check(&args.model.join("config.json"))?;
     if !args.centre.is_empty() {
         let documents = sample(&args.centre, args.documents)?;
+        if documents.is_empty() {
+            bail!("no documents to measure the centre on: see --centre and --documents");
+        }
         let bar = progress::counting(documents.len() as u64, "documents");
         let centres = becr_encoder::measure_centres(&model, documents, |_| bar.inc(1))?;
         bar.finish_and_clear();
@@ -134,10 +138,10 @@ fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
     // Read it back: a model that was written is a model that opens.
     let written = Model::read(to)?;
     if let Some(head) = &model.head {
-        match written.encoder_id() == model.encoder_id() {
+        match head.encoder_id == written.encoder_id() {
             true => head.write(&to.join(becr_model::HEAD_FILE))?,
             false => output::note(
-                "The head was not taken along: rounded weights are another encoder, train a head for it.",
+                "The head was not taken along: it belongs to another encoder; train one for this.",
             ),
         }
     }

@@ -68,7 +68,7 @@ impl Reading<'_> {
                 .as_mut()
                 .map(|run| run.queries.shift_remove(&query.id).unwrap_or_default());
             let question = Question {
-                id: self.id(set, &query.id),
+                id: self.query_id(set, &query.id),
                 text: self.shortened(set, &query.text, &key, &mut report),
                 key,
                 set: number,

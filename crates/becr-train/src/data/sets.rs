@@ -79,7 +79,15 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// An id that no other set has.
+    /// A query's id that no other set has.
+    pub(super) fn query_id(&self, set: &SetConfig, id: &str) -> String {
+        match self.config.data.sets.len() > 1 {
+            true => format!("{}/{id}", set.name),
+            false => id.to_owned(),
+        }
+    }
+
+    /// A document's id: that of the index, if there is one already, or one that no other set has.
     pub(super) fn id(&self, set: &SetConfig, id: &str) -> String {
         match self.config.data.sets.len() > 1 && self.config.index.path.is_none() {
             true => format!("{}/{id}", set.name),

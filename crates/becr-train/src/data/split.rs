@@ -77,10 +77,26 @@ pub fn cross_validation(
             .filter_map(|id| places.get(id.as_str()).copied())
             .collect()
     };
-    let roles = folds.folds().iter().map(|fold| Roles {
-        train: find(&fold.train),
-        validation: find(&fold.validation),
-        test: find(&fold.test),
+    let roles = folds.folds().iter().map(|fold| {
+        let mut roles = Roles {
+            train: find(&fold.train),
+            validation: find(&fold.validation),
+            test: find(&fold.test),
+        };
+        // Another query with the words of one that tests or validates would tell.
+        let keys = |places: &[usize]| -> HashSet<&str> {
+            let key = |&place: &usize| questions[place].key.as_str();
+            places.iter().map(key).collect()
+        };
+        let (tested, validated) = (keys(&roles.test), keys(&roles.validation));
+        let key = |place: &usize| questions[*place].key.as_str();
+        roles
+            .validation
+            .retain(|place| !tested.contains(key(place)));
+        roles
+            .train
+            .retain(|place| !tested.contains(key(place)) && !validated.contains(key(place)));
+        roles
     });
     let roles = roles.collect();
     Ok(Some((folds, roles)))

@@ -147,7 +147,8 @@ pub(crate) fn read<B: AutodiffBackend>(
     let state: State = serde_json::from_str(state).map_err(|e| broken(e.to_string()))?;
     if state.fingerprint != fingerprint {
         return Err(broken(
-            "belongs to a training with other options, data or weights to start from".into(),
+            "belongs to a training with other options, data or weights to start from; --restart starts anew"
+                .into(),
         ));
     }
     let tensors = SafeTensors::deserialize(&bytes).map_err(|e| broken(e.to_string()))?;

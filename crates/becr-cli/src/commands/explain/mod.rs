@@ -170,7 +170,8 @@ fn explained(
     let explanation = index.explain(ranked, entries, place)?;
     let snapshot = index.store().snapshot()?;
     let is_candidate = place < hits;
-    let rank = ranked.order.iter().position(|(at, _)| *at == place);
+    let mut candidates = ranked.order.iter().filter(|(at, _)| *at < hits);
+    let rank = candidates.position(|(at, _)| *at == place);
     let shading = match snapshot.text(explanation.number)? {
         Some(_) => {
             let last = usize::from(index.ranker().shape().layers) - 1;
@@ -189,7 +190,7 @@ fn explained(
         title: shading
             .as_ref()
             .map_or(String::new(), |shading| shading.title.clone()),
-        rank: rank.filter(|_| is_candidate).map(|rank| rank + 1),
+        rank: rank.map(|rank| rank + 1),
         first_stage_rank: is_candidate.then_some(place + 1),
         explanation,
         shading,

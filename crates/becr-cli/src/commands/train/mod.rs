@@ -3,7 +3,6 @@
 mod watch;
 
 use crate::{backend, bundled, output};
-use anyhow::Context;
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let outcome = training.run(&mut &bar);
     bar.clear();
-    let outcome = outcome.context("--restart starts anew")?;
+    let outcome = outcome?;
     match args.json {
         true => output::json(&serde_json::json!({ "data": prepared.report, "outcome": outcome }))?,
         false => print(&format_args!("\n{outcome}\n{}", outcome.output.display()))?,
