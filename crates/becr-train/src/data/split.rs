@@ -170,11 +170,22 @@ mod tests {
         tested.sort_unstable();
         let split: Vec<usize> = (0..60).filter(|&place| questions[place].set == 0).collect();
         assert_eq!(tested, split);
-        let always = |fold: &Roles| {
-            (0..60)
-                .filter(|p| questions[*p].set == 1)
-                .all(|p| fold.train.contains(&p))
+        let keys = |places: &[usize]| -> HashSet<String> {
+            let key = |&place: &usize| questions[place].key.clone();
+            places.iter().map(key).collect()
         };
-        assert!(roles.iter().all(always));
+        for fold in &roles {
+            let (tested, validated) = (keys(&fold.test), keys(&fold.validation));
+            assert!(tested.is_disjoint(&validated));
+            assert!(keys(&fold.train).is_disjoint(&tested));
+            assert!(keys(&fold.train).is_disjoint(&validated));
+            // Sets that only train do so unless their words are held out.
+            let told = |place: usize| {
+                let key = &questions[place].key;
+                tested.contains(key) || validated.contains(key)
+            };
+            let always = (0..60).filter(|&p| questions[p].set == 1 && !told(p));
+            assert!(always.into_iter().all(|p| fold.train.contains(&p)));
+        }
     }
 }
