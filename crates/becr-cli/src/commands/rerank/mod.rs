@@ -71,6 +71,9 @@ pub(crate) struct Args {
     /// What to do with a line that cannot be read: stop, or skip and count it.
     #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
     on_error: OnError,
+    /// Tell how long a query took on average: look-up, fetch, lexical, deep, total. `--json` tells it always.
+    #[arg(long)]
+    timing: bool,
     /// Print what was done as JSON.
     #[arg(long)]
     json: bool,

@@ -2,7 +2,7 @@
 
 use super::{Args, Task, Unknown};
 use crate::output;
-use crate::ranking::{Covered, Ranked};
+use crate::ranking::{Covered, Ranked, Timing};
 use becr_corpus::Query;
 use becr_eval::{Candidates, Run};
 use serde::Serialize;
@@ -28,8 +28,49 @@ pub(super) struct Report {
     repeated: u64,
     /// Lines of the run that cannot be used.
     skipped: u64,
+    /// Mean time of a query, in milliseconds, each on one core.
+    timing_ms: Times,
     #[serde(skip)]
     repeated_examples: Vec<String>,
+}
+
+/// Milliseconds by stage.
+#[derive(Default, Serialize)]
+struct Times {
+    look_up: f64,
+    fetch: f64,
+    lexical: f64,
+    deep: f64,
+    total: f64,
+}
+
+impl Times {
+    fn add(&mut self, timing: &Timing) {
+        let parts = [timing.look_up, timing.fetch, timing.lexical, timing.deep];
+        let sums = [
+            &mut self.look_up,
+            &mut self.fetch,
+            &mut self.lexical,
+            &mut self.deep,
+        ];
+        for (sum, part) in sums.into_iter().zip(parts) {
+            let milliseconds = part.as_secs_f64() * 1e3;
+            *sum += milliseconds;
+            self.total += milliseconds;
+        }
+    }
+
+    /// From sums to means.
+    fn over(&self, queries: usize) -> Self {
+        let mean = |sum: f64| sum / queries.max(1) as f64;
+        Self {
+            look_up: mean(self.look_up),
+            fetch: mean(self.fetch),
+            lexical: mean(self.lexical),
+            deep: mean(self.deep),
+            total: mean(self.total),
+        }
+    }
 }
 
 /// Ids that were counted, a few of them by name.
@@ -75,6 +116,7 @@ impl Report {
             coverage: Covered::default(),
             repeated: candidates.repeated.count,
             skipped: candidates.skipped.count,
+            timing_ms: Times::default(),
             repeated_examples: examples.map(ToString::to_string).collect(),
         }
     }
@@ -84,6 +126,7 @@ impl Report {
         match ranked {
             Some(ranked) => {
                 self.coverage.add(&ranked.query);
+                self.timing_ms.add(&ranked.timing);
                 let unknown = ranked.unknown.iter();
                 unknown.for_each(|&place| self.unknown_documents.add(&task.candidates[place].0));
             }
@@ -95,6 +138,8 @@ impl Report {
     pub(super) fn tell(mut self, args: &Args, run: &Run) -> anyhow::Result<()> {
         self.queries = run.queries.len();
         self.documents = run.queries.values().map(Vec::len).sum();
+        let ranked = self.queries.saturating_sub(self.queries_without_text.count);
+        self.timing_ms = self.timing_ms.over(ranked);
         if args.json {
             return output::json(&self);
         }
@@ -123,6 +168,19 @@ impl Report {
             "{out}: {documents} documents for {queries} queries; {}",
             self.coverage
         ));
+        if args.timing {
+            let Times {
+                look_up,
+                fetch,
+                lexical,
+                deep,
+                total,
+            } = self.timing_ms;
+            output::note(format_args!(
+                "ms per query: look-up {look_up:.2}, fetch {fetch:.2}, lexical {lexical:.2}, deep {deep:.2}, \
+                 total {total:.2}"
+            ));
+        }
         Ok(())
     }
 }
