@@ -5,6 +5,8 @@ use crate::output;
 use anyhow::ensure;
 use becr_corpus::TopicField;
 use becr_eval::{Folds, Table, read_ids, read_qrels};
+use becr_text::words::words;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +16,8 @@ pub(crate) enum Command {
     /// Split queries at random into folds, each with training, validation and test queries
     ///
     /// Fold i tests on the i-th part of the queries, validates on the next one and trains on the
-    /// others. The same queries and seed give the same folds, on any machine. The file is JSON:
+    /// others. The same queries and seed give the same folds, on any machine. Queries with the same
+    /// words fall into one fold if --queries tells the words. The file is JSON:
     /// {"format": "becr-folds", "version": 1, "seed": 42, "always_train": [id…],
     /// "folds": [{"train": [id…], "validation": [id…], "test": [id…]}…]}
     Make(MakeArgs),
@@ -87,9 +90,9 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 fn make(args: &MakeArgs) -> anyhow::Result<()> {
-    let ids = args.source.ids()?;
+    let sets = args.source.sets()?;
     let always_train = always_train(args.always_train.as_ref())?;
-    let folds = Folds::split(ids, args.folds, args.seed, always_train)?;
+    let folds = Folds::split_together(sets, args.folds, args.seed, always_train)?;
     match &args.out {
         None => print_json(&folds),
         Some(path) => {
@@ -120,21 +123,26 @@ fn print_json(folds: &Folds) -> anyhow::Result<()> {
 }
 
 impl Source {
-    fn ids(&self) -> anyhow::Result<Vec<String>> {
-        let (ids, path): (Vec<_>, _) = match (&self.queries, &self.qrels) {
+    /// The queries, those with the same words together.
+    fn sets(&self) -> anyhow::Result<Vec<Vec<String>>> {
+        let (sets, path): (Vec<_>, _) = match (&self.queries, &self.qrels) {
             (Some(path), _) => {
-                let queries = corpus::queries(path, TopicField::Title, self.on_error)?;
-                (queries.into_iter().map(|query| query.id).collect(), path)
+                let mut equal: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+                for query in corpus::queries(path, TopicField::Title, self.on_error)? {
+                    let words = words(&query.text).map(|word| word.text);
+                    equal.entry(words.collect()).or_default().push(query.id);
+                }
+                (equal.into_values().collect(), path)
             }
             (None, Some(path)) => {
                 let (qrels, skips) = read_qrels(path, self.on_error.into())?;
                 output::note_report(&skips);
-                (qrels.queries.into_keys().collect(), path)
+                (qrels.queries.into_keys().map(|id| vec![id]).collect(), path)
             }
             (None, None) => anyhow::bail!("give --queries or --qrels"),
         };
-        ensure!(!ids.is_empty(), "{}: no queries in it", path.display());
-        Ok(ids)
+        ensure!(!sets.is_empty(), "{}: no queries in it", path.display());
+        Ok(sets)
     }
 }
 

@@ -54,6 +54,30 @@ fold  train  validation  test
 }
 
 #[test]
+fn queries_with_the_same_words_are_in_one_fold() {
+    let folder = tempfile::tempdir().unwrap();
+    let queries: String = (0..20)
+        .map(|id| format!("{id}\t{} {}!\n", ["Query", "query"][id % 2], id / 2))
+        .collect();
+    fs::write(folder.path().join("queries.tsv"), queries).unwrap();
+    let made = becr(
+        folder.path(),
+        &["folds", "make", "--queries", "queries.tsv"],
+    );
+    let value: Value = serde_json::from_str(&made.stdout).unwrap();
+    for fold in value["folds"].as_array().unwrap() {
+        let tested: Vec<usize> = (fold["test"].as_array().unwrap().iter())
+            .map(|id| id.as_str().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(tested.len(), 4);
+        assert!(
+            tested.iter().all(|id| tested.contains(&(id ^ 1))),
+            "{tested:?}"
+        );
+    }
+}
+
+#[test]
 fn judged_queries_and_one_file_a_fold() {
     let folder = tempfile::tempdir().unwrap();
     let qrels: String = (1..=6)

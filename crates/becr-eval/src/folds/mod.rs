@@ -100,31 +100,52 @@ impl Folds {
         seed: u64,
         always_train: Vec<String>,
     ) -> Result<Self, Error> {
+        let alone = ids.into_iter().map(|id| vec![id]);
+        Self::split_together(alone, count, seed, always_train)
+    }
+
+    /// [`Folds::split`] for queries of which some belong together, such as those with the same words: the queries of
+    /// a set fall into one fold. With sets of one query each it is the same split.
+    ///
+    /// # Errors
+    /// If an id is repeated, or if there are fewer sets than folds, or fewer than three folds.
+    pub fn split_together(
+        sets: impl IntoIterator<Item = Vec<String>>,
+        count: usize,
+        seed: u64,
+        always_train: Vec<String>,
+    ) -> Result<Self, Error> {
         let reserved: HashSet<&String> = always_train.iter().collect();
-        let mut ids: Vec<String> = ids
-            .into_iter()
-            .filter(|id| !reserved.contains(id))
-            .collect();
-        ids.sort_unstable();
-        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        let mut sets: Vec<Vec<String>> = sets.into_iter().collect();
+        for set in &mut sets {
+            set.retain(|id| !reserved.contains(id));
+            set.sort_unstable();
+        }
+        sets.retain(|set| !set.is_empty());
+        sets.sort_unstable();
+        let mut seen = HashSet::new();
+        if let Some(id) = sets.iter().flatten().find(|id| !seen.insert(id.as_str())) {
             return Err(Error::folds(
-                format!("query {} is given twice", quote(&pair[0])),
+                format!("query {} is given twice", quote(id)),
                 "keep one",
             ));
         }
-        if ids.len() < count {
+        if sets.len() < count {
             return Err(Error::folds(
                 format!(
                     "expected at least one query for each of {count} folds, found {}",
-                    ids.len()
+                    sets.len()
                 ),
-                "give more queries or ask for fewer folds",
+                "give more queries or ask for fewer folds; queries with the same words count once",
             ));
         }
-        shuffle(&mut ids, seed);
-        let mut groups = vec![Vec::new(); count];
-        for (position, id) in ids.into_iter().enumerate() {
-            groups[position % count].push(id);
+        shuffle(&mut sets, seed);
+        let mut groups: Vec<Vec<String>> = vec![Vec::new(); count];
+        for set in sets {
+            // The smallest group so far, the first of several: with sets of one, each in its turn.
+            if let Some(group) = groups.iter_mut().min_by_key(|group| group.len()) {
+                group.extend(set);
+            }
         }
         Ok(Self {
             seed: Some(seed),
@@ -251,7 +272,7 @@ fn check_fold(
 
 /// Fisher and Yates' shuffle over our own generator, so that a seed means the same split in every
 /// version and on every machine.
-fn shuffle(ids: &mut [String], seed: u64) {
+fn shuffle<T>(ids: &mut [T], seed: u64) {
     let mut state = seed;
     for last in (1..ids.len()).rev() {
         // The high half of a 128-bit product maps 64 random bits to 0..=last; the bias is below last/2⁶⁴.
@@ -310,6 +331,27 @@ mod tests {
             .map(|fold| fold.test.join(" "))
             .collect();
         assert_eq!(tests, ["4 7 3", "6 5", "2 1"]);
+    }
+
+    #[test]
+    fn what_belongs_together_is_tested_together() {
+        let sets = || (0..30).map(|n| ids(10 * n..10 * n + 1 + n % 4));
+        let folds = Folds::split_together(sets(), 5, 42, vec!["0".into()]).unwrap();
+        for set in sets().skip(1) {
+            let places: HashSet<_> = set.iter().map(|id| folds.tested_in(id)).collect();
+            assert_eq!(places.len(), 1, "{set:?}");
+        }
+        let sizes: Vec<_> = folds.folds().iter().map(|f| f.test.len()).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), 72);
+        assert!(
+            sizes.iter().all(|size| (12..=18).contains(size)),
+            "{sizes:?}"
+        );
+        let few = Folds::split_together([ids(0..9), ids(9..12)], 3, 1, Vec::new()).unwrap_err();
+        assert!(few.to_string().contains("same words count once"), "{few}");
+        assert!(
+            Folds::split_together([ids(0..2), ids(1..3), ids(3..4)], 3, 1, Vec::new()).is_err()
+        );
     }
 
     #[test]
