@@ -76,6 +76,13 @@ pub enum IndexError {
     /// The model keeps raw vectors.
     #[error("{}: this model keeps raw vectors; an index needs footprints, set \"bits\" in its config.json", .0.display())]
     RawModel(PathBuf),
+    /// The model composes vectors in a way that footprints do not know.
+    #[error(
+        "{}: \"similarity\" is \"cosine_of_sum\", the cosine of a term's composed vector, which cannot be told from \
+         footprints; train the model with similarity = \"sum_of_cosines\", or, if it was not trained, take the key out \
+         of the file", .0.display()
+    )]
+    Similarity(PathBuf),
     /// The model's files could not be read or written.
     #[error(transparent)]
     Model(#[from] becr_model::ModelError),

@@ -4,7 +4,7 @@
 
 use crate::IndexError;
 use crate::full::MODEL;
-use becr_model::{HEAD_FILE, Head, Model};
+use becr_model::{HEAD_FILE, Head, Model, Similarity};
 use std::path::Path;
 
 /// The head that the index in `dir` was built with; `None` if its model had none.
@@ -16,15 +16,22 @@ pub fn head_of(dir: &Path) -> Result<Option<Head>, IndexError> {
     }
 }
 
-/// The head of a model that an index is about to be built with; refuses one that was trained for another encoder.
+/// The head of a model that an index is about to be built with; refuses one that was trained for another encoder, and
+/// models that compare what an index does not keep.
 pub(crate) fn head_of_model<'a>(
     model: &'a Model,
     encoder_id: &str,
     shape: &becr_encoder::Shape,
 ) -> Result<Option<&'a Head>, IndexError> {
+    if model.config.settings().similarity != Similarity::SumOfCosines {
+        return Err(IndexError::Similarity(model.directory.join("config.json")));
+    }
     let Some(head) = &model.head else {
         return Ok(None);
     };
+    if head.deep.similarity != Similarity::SumOfCosines {
+        return Err(IndexError::Similarity(model.directory.join(HEAD_FILE)));
+    }
     let refuse = |reason: String| {
         Err(IndexError::Head {
             path: model.directory.join(HEAD_FILE),

@@ -11,7 +11,7 @@
 //! contributes nothing, as if it had its mean. A head belongs to an encoder and may be changed without encoding
 //! anything again; only γ·CLS is computed when documents are indexed and stays what it was.
 
-use crate::{Kernels, ModelError};
+use crate::{Kernels, ModelError, Similarity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -61,6 +61,9 @@ pub struct Deep {
     /// Weights of the token groups that a term is composed of.
     #[serde(default)]
     pub composition: CompositionWeights,
+    /// How their vectors are joined. Footprints give sums of cosines: a head of another similarity is not served.
+    #[serde(default, skip_serializing_if = "Similarity::is_default")]
+    pub similarity: Similarity,
     /// The similarity of the composed query and the document's mean vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_vector: Option<Feature>,
@@ -166,6 +169,7 @@ impl Head {
                 term_weights: TermWeights::default(),
                 stop_words: false,
                 composition: CompositionWeights::default(),
+                similarity: Similarity::default(),
                 document_vector: None,
             },
             lexical: Vec::new(),

@@ -76,6 +76,13 @@ pub enum Similarity {
     CosineOfSum,
 }
 
+impl Similarity {
+    /// Whether it is the one that footprints give.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// RBF kernels: `log(ε + Σ exp(−(c − μ)² / (2σ²)))`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

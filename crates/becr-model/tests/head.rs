@@ -1,6 +1,6 @@
 //! `head.json`: written and read whole, refused where it makes no sense.
 
-use becr_model::{CompositionWeights, Feature, Head, TermWeights};
+use becr_model::{CompositionWeights, Feature, Head, Similarity, TermWeights};
 use std::path::Path;
 
 fn trained() -> Head {
@@ -31,10 +31,18 @@ fn round_trip_keeps_every_number_and_unknown_keys() {
     let path = folder.path().join("head.json");
     let mut head = trained();
     head.other.insert("colour".into(), "green".into());
+    head.deep.similarity = Similarity::CosineOfSum;
+    head.write(&path).unwrap();
+    assert_eq!(Head::read(&path).unwrap(), head);
+    head.deep.similarity = Similarity::SumOfCosines;
     head.write(&path).unwrap();
     assert_eq!(Head::read(&path).unwrap(), head);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("\"term_weights\": \"idf\""), "{text}");
+    assert!(
+        !text.contains("similarity"),
+        "the usual one goes without saying: {text}"
+    );
     assert!(text.ends_with("}\n"));
 }
 

@@ -33,6 +33,12 @@ pub enum RankError {
         /// The encoder of the index.
         index: String,
     },
+    /// The head was trained with a similarity that footprints do not give.
+    #[error(
+        "the head was trained with similarity \"cosine_of_sum\", the cosine of a term's composed vector, which cannot be \
+         told from footprints; train one with similarity = \"sum_of_cosines\""
+    )]
+    Similarity,
     /// The head names a lexical feature that is not computed.
     #[error("the head's lexical feature {name:?} is not known; there are {}", known.join(", "))]
     UnknownFeature {

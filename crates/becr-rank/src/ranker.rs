@@ -2,7 +2,7 @@
 
 use crate::{RankError, lexical};
 use becr_footprint::{Engine, Kernels};
-use becr_model::Head;
+use becr_model::{Head, Similarity};
 use becr_store::{Documents, Shape, Store};
 use becr_text::lexical::Analyzer;
 use becr_text::pieces::WordPieces;
@@ -32,6 +32,9 @@ impl Ranker {
                 head: head.layers(),
                 index: usize::from(shape.layers),
             });
+        }
+        if head.deep.similarity != Similarity::SumOfCosines {
+            return Err(RankError::Similarity);
         }
         let kernels = &head.deep.kernels;
         let kernels = Kernels::new(kernels.mu.clone(), kernels.sigma.clone(), kernels.epsilon)?;
