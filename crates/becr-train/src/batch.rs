@@ -16,6 +16,8 @@ pub(crate) struct Batch {
     pub(crate) present: Vec<bool>,
     /// `[query][candidate][feature]`, standardised; 0 where missing.
     pub(crate) features: Vec<f32>,
+    /// `[query][candidate]`: what the score has besides and nothing learns, γ·CLS as records have it; empty without γ.
+    pub(crate) fixed: Vec<f32>,
     /// What the deep part is computed from.
     pub(crate) deep: Deep,
 }

@@ -40,6 +40,7 @@ mod learn;
 mod model;
 mod observer;
 mod options;
+mod output;
 mod random;
 mod run;
 mod start;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, StoredWeights};
 use crate::data::{Plan, Prepared};
-use crate::{EncoderMode, Observer, TrainError, Trained, Trainer, Validation, validate};
+use crate::{EncoderMode, Observer, TrainError, Trained, Trainer, Validation, output, validate};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures, write_run};
 use becr_model::{HEAD_FILE, Model, Storage};
 use becr_rank::Ranker;
@@ -149,26 +149,33 @@ impl Training<'_> {
     /// The model's directory: encoder, tokenizer, configuration, head.
     fn write(&self, trained: &Trained) -> Result<(), TrainError> {
         let output = &self.config.output.model;
+        let partial = output::partial(output);
         let model = &self.prepared.model;
         let mut head = trained.head.clone();
         match &trained.weights {
-            None => model.copy(output)?,
+            None => model.copy(&partial)?,
             Some(weights) => {
                 let storage = match self.config.model.weights {
                     StoredWeights::Keep | StoredWeights::F32 => Storage::F32,
                     StoredWeights::F16 => Storage::F16,
                     StoredWeights::Int8 => Storage::I8,
                 };
-                let model = Model {
+                let mut settings = model.config.settings();
+                settings.similarity = head.deep.similarity;
+                let from = model.encoder_id();
+                let mut model = Model {
                     weights: weights.clone(),
                     ..model.clone()
                 };
-                model.write(output, storage)?;
+                model.config.becr = Some(settings);
+                model.write(&partial, storage)?;
                 // Rounded weights are another encoder.
-                head.encoder_id = Model::read(output)?.encoder_id();
+                head.encoder_id = Model::read(&partial)?.encoder_id();
+                head.about.insert(output::TRAINED_FROM.into(), json!(from));
             }
         }
-        Ok(head.write(&output.join(HEAD_FILE))?)
+        head.write(&partial.join(HEAD_FILE))?;
+        output::publish(&partial, output)
     }
 
     fn rerank(&self, test: &Validation, trained: &Trained) -> Result<Run, TrainError> {

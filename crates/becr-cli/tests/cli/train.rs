@@ -250,6 +250,104 @@ fn folds_leave_heads_and_a_run_that_rerank_repeats() {
     run(folder, &rerank);
 }
 
+/// The encoder is trained too, for a few steps; γ as well.
+const ENCODER: &str = "\
+    [model]\nbase = 'model'\nlayers = 1\nbits = 64\n[output]\nmodel = 'tuned'\n[validation]\nshare = 0.1\n\
+    [data.negatives]\nbm25 = 4\n[[data.sets]]\nname = 'pairs'\npairs = 'pairs.jsonl'\n\
+    [train]\nsteps = 2\nbatch = 4\nnegatives = 2\nvalidate_every = 2\n\
+    model = { encoder = 'trained', cls = true, max_document_tokens = 24 }\n";
+
+#[test]
+fn a_trained_encoder_is_written_whole_or_the_training_goes_on() {
+    let folder = folder();
+    let folder = folder.path();
+    data(folder);
+    config(folder, "encoder.toml", ENCODER);
+    // Something is in the way of the last file that is written.
+    let obstacle = folder.join("tuned/head.json");
+    fs::create_dir_all(obstacle.join("x")).unwrap();
+    let stopped = becr(folder, &["train", "encoder.toml"]);
+    assert_eq!(stopped.code, Some(1), "{}", stopped.stdout);
+    assert!(stopped.stderr.contains("tuned"), "{}", stopped.stderr);
+    fs::remove_dir_all(&obstacle).unwrap();
+    let resumed = run(folder, &["train", "encoder.toml"]);
+    assert!(
+        resumed.stderr.contains("going on after step 2"),
+        "{}",
+        resumed.stderr
+    );
+    assert!(!folder.join("tuned.partial").exists());
+    // Asked again, it has nothing left to do.
+    let head = fs::read_to_string(&obstacle).unwrap();
+    run(folder, &["train", "encoder.toml"]);
+    assert_eq!(fs::read_to_string(&obstacle).unwrap(), head);
+
+    // Its γ goes into an index, and a head that goes on from there keeps it: training is what is served.
+    run(
+        folder,
+        &["index", "corpus.jsonl", "--out", "ix", "--model", "tuned"],
+    );
+    let more = "[index]\npath = 'ix'\n[model]\nhead = 'ix/model/head.json'\n[output]\nmodel = 'more'\n\
+        [validation]\nshare = 0.2\n[[data.sets]]\nname = 'own'\nqueries = 'queries.tsv'\nqrels = 'qrels.txt'\n\
+        [train]\nsteps = 5\nbatch = 8\nvalidate_every = 5\n";
+    config(folder, "more.toml", more);
+    run(folder, &["train", "more.toml"]);
+    let gamma = |path: &str| -> Value {
+        let head = fs::read_to_string(folder.join(path)).unwrap();
+        serde_json::from_str::<Value>(&head).unwrap()["others"]["cls"].clone()
+    };
+    assert!(gamma("more/head.json").is_array());
+    assert_eq!(gamma("more/head.json"), gamma("tuned/head.json"));
+}
+
+#[test]
+fn a_similarity_that_footprints_do_not_give_is_not_served() {
+    let folder = folder();
+    let folder = folder.path();
+    data(folder);
+    let cosine = ENCODER.replace("cls = true", "similarity = 'cosine_of_sum'");
+    config(folder, "cosine.toml", &cosine);
+    let trained = run(folder, &["train", "cosine.toml"]);
+    assert!(
+        trained.stderr.contains("`becr index` will refuse"),
+        "{}",
+        trained.stderr
+    );
+    let build = ["index", "corpus.jsonl", "--out", "ix", "--model", "tuned"];
+    let refused = becr(folder, &build);
+    assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+    let told = "tuned/config.json: \"similarity\" is \"cosine_of_sum\"";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert!(!folder.join("ix").exists());
+    // An index of the encoder alone may exist; the head is refused by it.
+    let path = folder.join("tuned/config.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("cosine_of_sum", "sum_of_cosines")).unwrap();
+    let head = folder.join("tuned/head.json");
+    assert!(becr(folder, &build).stderr.contains("tuned/head.json"));
+    fs::rename(&head, folder.join("head.json")).unwrap();
+    run(folder, &build);
+    fs::write(folder.join("run"), "q1 Q0 a0#1 1 1 x\n").unwrap();
+    let rerank = [
+        "rerank",
+        "ix",
+        "--queries",
+        "queries.tsv",
+        "--run",
+        "run",
+        "--out",
+        "out.run",
+        "--head",
+        "head.json",
+    ];
+    let refused = becr(folder, &rerank);
+    assert!(
+        refused.code == Some(1) && refused.stderr.contains("similarity = \"sum_of_cosines\""),
+        "{}",
+        refused.stderr
+    );
+}
+
 #[test]
 fn what_cannot_be_trained_is_said() {
     let folder = folder();

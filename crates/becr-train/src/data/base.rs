@@ -2,8 +2,9 @@
 
 use super::DataError;
 use crate::config::{Config, StoredWeights};
+use crate::output;
 use becr_index::manifest::Manifest;
-use becr_model::{Model, Storage};
+use becr_model::{Head, Model, Similarity, Storage};
 use std::path::{Path, PathBuf};
 
 /// The model to train, as it will be served: its layers, bits and stored weights are those of the configuration. For an
@@ -25,6 +26,8 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
         .or(settings.document_vector_bits);
     settings.hyperplanes.seed = wanted.hyperplanes_seed.unwrap_or(settings.hyperplanes.seed);
     settings.window = wanted.window.unwrap_or(settings.window);
+    // An index only has sums of cosines. What a trained encoder was compared by is written with it.
+    settings.similarity = Similarity::default();
     model.config.becr = Some(settings);
     let copy = work.join("model");
     match wanted.weights {
@@ -47,13 +50,38 @@ fn directory(config: &Config) -> Result<PathBuf, DataError> {
     }
 }
 
+/// The head to go on from. It must be of this encoder and, where it has γ, of the index that exists: records have
+/// γ·CLS, so that another γ than that of the index would be one thing in training and another once it is served.
+pub(crate) fn head(config: &Config, model: &Model) -> Result<Option<Head>, DataError> {
+    let Some(path) = &config.model.head else {
+        return Ok(None);
+    };
+    let head = Head::read(path)?;
+    let expected = model.encoder_id();
+    if head.encoder_id != expected {
+        return Err(DataError::OtherHead {
+            head: path.clone(),
+            found: head.encoder_id,
+            model: model.directory.clone(),
+            expected,
+        });
+    }
+    if let (Some(gamma), Some(index)) = (&head.others.cls, &config.index.path) {
+        let indexed = becr_index::head_of(index)?.and_then(|head| head.others.cls);
+        if indexed.as_ref() != Some(gamma) {
+            return Err(DataError::OtherGamma {
+                head: path.clone(),
+                index: index.clone(),
+            });
+        }
+    }
+    Ok(Some(head))
+}
+
 /// Refuses an output directory that holds another model.
 pub(crate) fn check_output(output: &Path, model: &Model) -> Result<(), DataError> {
-    if !output.join("config.json").exists() {
-        return Ok(());
-    }
-    match Model::read(output) {
-        Ok(found) if found.encoder_id() == model.encoder_id() => Ok(()),
-        _ => Err(DataError::OutputTaken(output.to_owned())),
+    match output::is_free(output, model) {
+        true => Ok(()),
+        false => Err(DataError::OutputTaken(output.to_owned())),
     }
 }

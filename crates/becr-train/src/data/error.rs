@@ -21,7 +21,7 @@ pub enum DataError {
     /// No query is left to train on, or to validate with.
     #[error("no query is left {purpose}; {remedy}\n{report}")]
     NoQueries {
-        /// `to train on` or `to validate with`.
+        /// `to train on`, `to validate with` or `to test a fold with`.
         purpose: &'static str,
         /// What was read and left out.
         report: String,
@@ -51,6 +51,33 @@ pub enum DataError {
         model: PathBuf,
         /// Its encoder.
         expected: String,
+    },
+    /// The head to go on from is not of the model to train.
+    #[error(
+        "{}: trained for encoder {found}, but the model in {} has encoder {expected}; name the head of this model in \
+         [model] head, or leave it out to train a new one", head.display(), model.display()
+    )]
+    OtherHead {
+        /// The head.
+        head: PathBuf,
+        /// Its encoder.
+        found: String,
+        /// The model.
+        model: PathBuf,
+        /// Its encoder.
+        expected: String,
+    },
+    /// The head to go on from and the index have another γ.
+    #[error(
+        "{}: its `others.cls` is not that of the head that {} was built with, so its γ·CLS is not in the index; leave \
+         [index] path out to let the training make its own index, or build the index again with this head beside \
+         its model", head.display(), index.display()
+    )]
+    OtherGamma {
+        /// The head.
+        head: PathBuf,
+        /// The index.
+        index: PathBuf,
     },
     /// The model's directory has a fault.
     #[error(transparent)]

@@ -30,6 +30,9 @@ pub struct TrainingIndex {
 pub struct IndexNote {
     /// The encoder.
     pub encoder_id: String,
+    /// γ of the head to go on from, whose product with `[CLS]` vectors is in the records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<String>,
     /// The documents.
     pub pool: String,
     /// The queries whose words and pairs were encoded.
@@ -90,6 +93,9 @@ impl Making<'_> {
         let directory = self.work.join("index");
         let note = IndexNote {
             encoder_id: self.model.encoder_id(),
+            gamma: (self.model.head.as_ref())
+                .and_then(|head| head.others.cls.as_deref())
+                .map(gamma),
             pool: self.pool.hash.clone(),
             queries: hash(&queries),
             min_word_documents: self.config.min_word_documents,
@@ -138,6 +144,14 @@ fn rules(model: &Model, config: &IndexConfig) -> Rules {
         budget: None,
         record_bytes: RecordBytes::new(layers as u64, settings.bits.unwrap_or_default() as u64, 0),
     }
+}
+
+fn gamma(weights: &[f32]) -> String {
+    let mut hash = Xxh3::new();
+    for weight in weights {
+        hash.update(&weight.to_le_bytes());
+    }
+    format!("{:032x}", hash.digest128())
 }
 
 fn hash(queries: &[String]) -> String {

@@ -1,9 +1,9 @@
 //! From a configuration to everything that a training needs.
 
-use super::report::UseReport;
+use super::report::{FoldsReport, UseReport};
 use super::{
-    DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base, cross_validation,
-    held_out,
+    CrossValidation, DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base,
+    cross_validation, held_out,
 };
 use crate::config::Config;
 use crate::{Example, Validation};
@@ -72,17 +72,13 @@ impl Preparation<'_> {
         let work = self.config.work();
         std::fs::create_dir_all(&work).map_err(DataError::io(&work, "cannot create"))?;
         let lock = lock(&work)?;
-        let model = base::base(self.config, &work)?;
+        let mut model = base::base(self.config, &work)?;
         if !self.restart {
             base::check_output(&self.config.output.model, &model)?;
         }
-        let head = self
-            .config
-            .model
-            .head
-            .as_deref()
-            .map(Head::read)
-            .transpose()?;
+        let head = base::head(self.config, &model)?;
+        // An index of our own has γ·CLS of the head to go on from, as the index of the trained model will.
+        model.head = head.clone().filter(|head| head.others.cls.is_some());
         self.watch.begin("reading the sets", 0);
         let Sets {
             questions,
@@ -96,7 +92,10 @@ impl Preparation<'_> {
         };
         report.documents = index.first_stage.documents();
         let (folds, roles) = match cross_validation(&questions, self.config)? {
-            Some((folds, roles)) => (Some(folds), roles),
+            Some(crossed) => {
+                report.folds = self.unfit(&crossed, &questions);
+                (Some(crossed.folds), crossed.roles)
+            }
             None => (None, vec![held_out(&questions, self.config)]),
         };
         let miner = Miner::new(self.config, &index)?;
@@ -145,6 +144,18 @@ impl Preparation<'_> {
         making.run(queries, self.indexing)
     }
 
+    /// What of a folds file does not go with the queries.
+    fn unfit(&self, crossed: &CrossValidation, questions: &[Question]) -> Option<FoldsReport> {
+        let missing = crossed.missing.iter().map(|&place| &questions[place].id);
+        let report = FoldsReport {
+            file: self.config.folds.as_ref()?.file.clone()?,
+            unknown: crossed.unknown.clone(),
+            missing: missing.cloned().collect(),
+        };
+        let fits = report.unknown.is_empty() && report.missing.is_empty();
+        (!fits).then_some(report)
+    }
+
     fn plan(
         &self,
         miner: &Miner<'_>,
@@ -155,6 +166,9 @@ impl Preparation<'_> {
             places.iter().map(|&place| &questions[place]).collect()
         };
         let mut used = vec![UseReport::default(); self.config.data.sets.len()];
+        for question in chosen(&roles.withheld) {
+            used[question.set].drop("words of a query that is held out");
+        }
         let done = |steps| self.watch.advance(steps);
         let train = chosen(&roles.train);
         self.watch.begin("queries with negatives", train.len());
@@ -211,7 +225,17 @@ fn check(plan: &Plan, report: &Report) -> Result<(), DataError> {
     if plan.validation.queries.is_empty() {
         return refuse(
             "to validate with",
-            "raise [validation] share, or give a set role = \"validation\"",
+            "raise [validation] share, or give a set role = \"validation\"; with a folds file, check its ids",
+        );
+    }
+    if plan
+        .test
+        .as_ref()
+        .is_some_and(|test| test.queries.is_empty())
+    {
+        return refuse(
+            "to test a fold with",
+            "check the ids of the folds file; with several sets they begin with the set's name and a slash",
         );
     }
     Ok(())

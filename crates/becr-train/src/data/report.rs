@@ -5,7 +5,7 @@ use becr_eval::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The data of a training.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -16,8 +16,22 @@ pub struct Report {
     pub documents: u64,
     /// What each training (each fold) uses; set by set, as in `sets`.
     pub trainings: Vec<Vec<UseReport>>,
+    /// What of a folds file does not go with the queries; `None` if all of it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<FoldsReport>,
     /// The first few things that were wrong, word for word.
     pub examples: Vec<String>,
+}
+
+/// What of a folds file does not go with the queries.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FoldsReport {
+    /// The file.
+    pub file: PathBuf,
+    /// Ids that no query has.
+    pub unknown: Vec<String>,
+    /// Queries that are in no fold, and not used.
+    pub missing: Vec<String>,
 }
 
 /// What a set brought.
@@ -158,8 +172,31 @@ impl fmt::Display for Report {
             };
             write!(f, "\n{}", self.uses(&first, training))?;
         }
+        if let Some(folds) = &self.folds {
+            write!(f, "\n{folds}")?;
+        }
         for example in &self.examples {
             writeln!(f, "  {example}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How many ids are named; the others are counted.
+const NAMED: usize = 5;
+
+impl fmt::Display for FoldsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (ids, what) in [
+            (&self.unknown, "ids are of no query that can be used"),
+            (&self.missing, "queries are in no fold and are not used"),
+        ] {
+            if !ids.is_empty() {
+                let named = ids[..ids.len().min(NAMED)].join(", ");
+                let more = if ids.len() > NAMED { ", …" } else { "" };
+                let file = self.file.display();
+                writeln!(f, "{file}: {} {what}: {named}{more}", ids.len())?;
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::config::Config;
 use becr_corpus::Corpus;
 use becr_encoder::{Encoder, NativeEncoder};
 use becr_index::full::{Observer, Stage};
-use becr_model::{Model, Storage, Weights};
+use becr_model::{Head, Model, Storage, Weights};
 use std::cell::Cell;
 use std::fmt::Write;
 use std::path::Path;
@@ -327,6 +327,85 @@ fn nothing_to_learn_from_is_said_with_the_reasons() {
         .to_string();
     assert!(
         error.contains("one.jsonl:1:") && error.contains("skip_faults"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_head_with_gamma_finds_its_product_in_the_index() {
+    let folder = folder();
+    collection(folder.path());
+    let path = |name: &str| folder.path().join(name);
+    let write = |gamma: f32| {
+        let encoder_id = Model::read(path("base")).unwrap().encoder_id();
+        let mut head = Head::blank(encoder_id, 3);
+        head.others.cls = Some(vec![gamma; 16]);
+        head.write(&path("head.json")).unwrap();
+    };
+    write(0.5);
+    let config = format!("model.head = 'head.json'\n[validation]\nshare = 0.2\n{JUDGED}");
+    let (prepared, _) = prepare(folder.path(), &config, false).unwrap();
+    let snapshot = prepared.index.store.snapshot().unwrap();
+    let number = snapshot.number("d1").unwrap().unwrap();
+    assert_ne!(snapshot.record(number).unwrap().unwrap().cls(), 0.0);
+    drop(snapshot);
+    drop(prepared);
+    // Going on from the same head is fine on this index, from another one is not.
+    let existing = config.replace("corpus = ['corpus.jsonl']\n", "");
+    let existing = format!("index.path = 'out.training/index'\noutput.work = 'again'\n{existing}");
+    assert!(prepare(folder.path(), &existing, false).is_ok());
+    write(0.25);
+    let refused = |config: &str, told: &str| {
+        let error = prepare(folder.path(), config, false).err().unwrap();
+        assert!(error.to_string().contains(told), "{error}");
+    };
+    refused(&existing, "head.json: its `others.cls`");
+    refused(&config, "--restart");
+    Head::blank("somebody-else", 3)
+        .write(&path("head.json"))
+        .unwrap();
+    refused(&config, "head.json: trained for encoder somebody-else");
+}
+
+#[test]
+fn ids_of_a_folds_file_that_no_query_has_are_told() {
+    let folder = folder();
+    collection(folder.path());
+    let ids = |numbers: std::ops::Range<usize>| -> Vec<String> {
+        numbers.map(|n| format!("q{n}")).collect()
+    };
+    let write = |groups: &[Vec<String>]| {
+        let text = serde_json::to_string(groups).unwrap();
+        std::fs::write(folder.path().join("folds.json"), text).unwrap();
+    };
+    let config = format!("[folds]\nfile = 'folds.json'\n{JUDGED}");
+    // q31 has no relevant document, q77 nobody knows; q28 to q30 are in no fold.
+    let mut groups = [ids(0..9), ids(9..18), ids(18..28)];
+    groups[1].extend(["q31".into(), "q77".into()]);
+    write(&groups);
+    let (prepared, _) = prepare(folder.path(), &config, false).unwrap();
+    let report = &prepared.report;
+    let folds = report.folds.as_ref().unwrap();
+    assert_eq!(folds.unknown, ["q31", "q77"]);
+    assert_eq!(folds.missing, ["q28", "q29", "q30"]);
+    let told = report.to_string();
+    let file = folder.path().join("folds.json");
+    let expected = format!(
+        "{}: 2 ids are of no query that can be used: q31, q77",
+        file.display()
+    );
+    assert!(told.contains(&expected), "{told}");
+    drop(prepared);
+    groups[0] = vec!["nobody".into()];
+    write(&groups);
+    let error = prepare(folder.path(), &config, false).err().unwrap();
+    let error = error.to_string();
+    assert!(
+        error.contains("to test a fold with; check the ids"),
+        "{error}"
+    );
+    assert!(
+        error.contains("no query that can be used: nobody"),
         "{error}"
     );
 }

@@ -30,6 +30,8 @@ pub(crate) struct Row {
     pub(crate) features: Vec<Option<f32>>,
     /// Similarity of the query and the document's mean vector.
     pub(crate) document_vector: Option<f32>,
+    /// γ·CLS as the index has it.
+    pub(crate) cls: f32,
     /// `[layer][kernel]`: log-sums, summed over the terms with their weights.
     pub(crate) log_sums: Vec<f32>,
     /// `[layer][term or vector][token]`.
@@ -148,6 +150,7 @@ impl<'a> Frozen<'a> {
         Row {
             features: lexical.chain(examined.named().iter().copied()).collect(),
             document_vector: examined.document_vector(),
+            cls: examined.cls(),
             tokens: examined.tokens(),
             ..Row::default()
         }
@@ -223,6 +226,7 @@ impl Frozen<'_> {
             candidates,
             present,
             features,
+            fixed: Vec::new(),
             deep: Deep::Pooled(Pooled::default()),
         }
     }
@@ -237,6 +241,11 @@ impl Source for Frozen<'_> {
             candidates,
         };
         let layers = self.head().layers();
+        // γ stays as it is: a record has its product with the [CLS] vector, not the vector.
+        if self.head().others.cls.is_some() {
+            let cls = padded.rows().map(|(_, row)| row.map_or(0.0, |row| row.cls));
+            batch.fixed = cls.collect();
+        }
         // A missing one contributes as much as the mean: nothing.
         let vector = self.head().deep.document_vector.as_ref();
         let mean = vector.map_or(0.0, |vector| vector.mean);

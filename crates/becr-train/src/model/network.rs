@@ -37,6 +37,10 @@ impl<B: Backend> Scores<B> for Network<B> {
             0 => deep,
             _ => deep + head.features(place.tensor(batch.features.clone(), [pairs, features])),
         };
+        let score = match batch.fixed.is_empty() {
+            true => score,
+            false => score + place.tensor(batch.fixed.clone(), [pairs, 1]),
+        };
         score.reshape([queries, candidates])
     }
 }

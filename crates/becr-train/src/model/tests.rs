@@ -92,6 +92,7 @@ fn batch(deep: Deep, random: &mut Random) -> Batch {
         features: (0..QUERIES * CANDIDATES * FEATURES)
             .map(|_| random.normal())
             .collect(),
+        fixed: Vec::new(),
         deep,
     }
 }

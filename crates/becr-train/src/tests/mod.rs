@@ -61,7 +61,18 @@ fn picked(examples: &[Example]) -> Vec<Picked> {
 
 #[test]
 fn what_is_learned_is_what_is_served() {
-    let sample = Sample::new();
+    check_served(None);
+}
+
+#[test]
+fn gamma_cls_of_a_head_to_go_on_from_counts_in_training_too() {
+    let gamma: Vec<f32> = (0..16_u8).map(|n| f32::from(n) / 5.0 - 1.3).collect();
+    check_served(Some(gamma));
+}
+
+/// Compares the scores of training with those of the ranker, on an index that was built with γ or without.
+fn check_served(gamma: Option<Vec<f32>>) {
+    let sample = Sample::with_gamma(gamma.clone());
     let examples = sample.examples(12);
     let options = ModelOptions {
         features: vec!["rank".into(), "absent".into()],
@@ -77,7 +88,8 @@ fn what_is_learned_is_what_is_served() {
             stop_words,
             ..options.clone()
         };
-        let head = head(&sample, &options);
+        let mut head = head(&sample, &options);
+        head.others.cls = gamma.clone();
         let served = served(&sample, &head, &examples);
         for (train_kernels, train_composition) in [(false, false), (true, false), (true, true)] {
             let options = ModelOptions {

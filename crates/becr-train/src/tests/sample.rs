@@ -6,7 +6,7 @@ use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::Encoder;
 use becr_groups::Rules;
 use becr_index::full::{BuildOptions, FullBuild, Observer, Stage};
-use becr_model::{Config, Layers, Model, Settings, Storage, Weights};
+use becr_model::{Config, Head, Layers, Model, Settings, Storage, Weights};
 use becr_store::{Documents, Store};
 use std::fmt::Write;
 use std::fs;
@@ -41,8 +41,18 @@ impl Observer for Silent {
 
 impl Sample {
     pub(crate) fn new() -> Self {
+        Self::with_gamma(None)
+    }
+
+    /// An index whose records have γ·CLS.
+    pub(crate) fn with_gamma(gamma: Option<Vec<f32>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let model = model(&folder.path().join("model"));
+        let mut model = model(&folder.path().join("model"));
+        model.head = gamma.map(|gamma| {
+            let mut head = Head::blank(model.encoder_id(), 2);
+            head.others.cls = Some(gamma);
+            head
+        });
         let corpus = folder.path().join("corpus.jsonl");
         fs::write(&corpus, documents()).unwrap();
         let backend = Box::new(

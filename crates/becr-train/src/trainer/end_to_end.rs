@@ -6,7 +6,7 @@ use crate::model::{EncoderTensors, HeadTensors, Network, Place, Vanilla, values}
 use crate::texts::{Reading, TextSource};
 use crate::{Candidate, Example, Observer, QueryMode, TrainError, validate};
 use becr_eval::Run;
-use becr_model::{Head, Model, Weights};
+use becr_model::{Head, Model, Similarity, Weights};
 use burn::tensor::backend::AutodiffBackend;
 
 impl Training<'_> {
@@ -22,6 +22,12 @@ impl Training<'_> {
         let (options, model) = (self.options, self.trainer.model);
         if options.model.cls && head.others.cls.is_none() {
             head.others.cls = Some(vec![0.0; model.config.hidden_size]);
+        }
+        head.deep.similarity = options.model.similarity;
+        if head.deep.similarity != Similarity::SumOfCosines {
+            observer.note(
+                "similarity = \"cosine_of_sum\": footprints give sums of cosines, so `becr index` will refuse this model",
+            );
         }
         let place = Place::<B>::single(device);
         let fingerprint = self.fingerprint(&head);

@@ -9,7 +9,7 @@ pub use device::Device;
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
 use crate::{EncoderMode, Example, Observer, TrainError, TrainOptions, Validation, start};
-use becr_model::{Head, Model, Weights};
+use becr_model::{Head, Model, Similarity, Weights};
 use becr_rank::Ranker;
 use becr_store::Store;
 use becr_text::pieces::WordPieces;
@@ -95,7 +95,12 @@ impl Training<'_> {
 
     fn ranker(&self, head: &Head) -> Result<Ranker, TrainError> {
         let store = self.trainer.store;
-        Ok(Ranker::for_store(store, head.clone(), self.pieces.clone())?)
+        let mut head = head.clone();
+        if self.options.model.encoder == EncoderMode::Trained {
+            // It only looks up features and token groups then: the network compares, as the options say.
+            head.deep.similarity = Similarity::SumOfCosines;
+        }
+        Ok(Ranker::for_store(store, head, self.pieces.clone())?)
     }
 
     /// The head to start from, and the usual sizes of its log-sums.

@@ -1,0 +1,96 @@
+//! The directory of a trained model: written beside, then put in place.
+//!
+//! A training that dies while it writes must be able to go on, so what is in the directory is at any time a whole model
+//! or, without `config.json`, none.
+
+use crate::TrainError;
+use becr_model::Model;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The file that makes a directory a model.
+const CONFIG: &str = "config.json";
+
+/// In the head's `about`: the encoder that a trained one was before.
+pub(crate) const TRAINED_FROM: &str = "trained_from_encoder";
+
+/// Where the files of `output` are written first: beside it, on the same file system.
+pub(crate) fn partial(output: &Path) -> PathBuf {
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    output.with_file_name(name)
+}
+
+/// Moves the files of `partial` into `output`. Others that are there, such as a model card, stay.
+pub(crate) fn publish(partial: &Path, output: &Path) -> Result<(), TrainError> {
+    let config = output.join(CONFIG);
+    match fs::remove_file(&config) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(TrainError::io(&config)(e)),
+        _ => {}
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(partial).map_err(TrainError::io(partial))? {
+        names.push(entry.map_err(TrainError::io(partial))?.file_name());
+    }
+    // The last one: with it the model is there.
+    names.sort_by_key(|name| name == CONFIG);
+    for name in names {
+        let (from, to) = (partial.join(&name), output.join(&name));
+        let synced = File::open(&from).and_then(|file| file.sync_all());
+        let moved = synced.and_then(|()| fs::rename(&from, &to));
+        moved.map_err(TrainError::io(&to))?;
+    }
+    fs::remove_dir(partial).map_err(TrainError::io(partial))
+}
+
+/// Whether a training of `base` may write to `output`: there is no model, or one that a training of `base` made.
+pub(crate) fn is_free(output: &Path, base: &Model) -> bool {
+    if !output.join(CONFIG).exists() {
+        return true;
+    }
+    let base = base.encoder_id();
+    Model::read(output).is_ok_and(|found| {
+        let head = found.head.as_ref();
+        let from = head.and_then(|head| head.about.get(TRAINED_FROM)?.as_str());
+        from == Some(&base) || found.encoder_id() == base
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_there_only_when_all_of_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("model");
+        let partial = partial(&output);
+        assert_eq!(partial, folder.path().join("model.partial"));
+        let put = |folder: &Path, name: &str, text: &str| {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join(name), text).unwrap();
+        };
+        put(&output, "README.md", "a card");
+        put(&output, "config.json", "old");
+        for name in ["config.json", "head.json", "model.safetensors"] {
+            put(&partial, name, "new");
+        }
+        // The head cannot be put in place: a folder has its name.
+        put(&output.join("head.json"), "file", "");
+        publish(&partial, &output).unwrap_err();
+        assert!(!output.join("config.json").exists(), "there is no model");
+        assert!(partial.join("config.json").exists());
+        fs::remove_dir_all(output.join("head.json")).unwrap();
+        publish(&partial, &output).unwrap();
+        assert!(!partial.exists());
+        for (name, text) in [
+            ("README.md", "a card"),
+            ("config.json", "new"),
+            ("head.json", "new"),
+            ("model.safetensors", "new"),
+        ] {
+            assert_eq!(fs::read_to_string(output.join(name)).unwrap(), text);
+        }
+    }
+}
