@@ -3,6 +3,7 @@
 //! Indexes remember the directory of their model, to encode more documents with it. Those of the bundled model
 //! remember [`NAME`] instead, which is never a directory's: directories are remembered by their absolute paths.
 
+use crate::hub;
 use anyhow::Context;
 use becr_index::manifest::Manifest;
 use becr_model::{Model, ModelFiles};
@@ -18,10 +19,10 @@ const FILES: ModelFiles<'static> = ModelFiles {
     head: include_bytes!("../../../models/becr-small/head.json"),
 };
 
-/// The model in a directory, or the bundled one.
+/// The model in a directory or of the hub, or the bundled one.
 pub(crate) fn model(directory: Option<&Path>) -> anyhow::Result<Model> {
     let model = match directory {
-        Some(directory) if directory != Path::new(NAME) => Model::read(directory),
+        Some(directory) if directory != Path::new(NAME) => Model::read(hub::directory(directory)?),
         _ => Model::from_files(Path::new(NAME), &FILES),
     };
     Ok(model?)

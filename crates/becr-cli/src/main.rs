@@ -7,6 +7,7 @@
 mod backend;
 mod bundled;
 mod commands;
+mod hub;
 mod output;
 mod progress;
 mod ranking;

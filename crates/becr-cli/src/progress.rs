@@ -38,6 +38,14 @@ fn reading_as(progress: &Progress, purpose: &'static str) -> Reading {
     }
 }
 
+/// A bar over the bytes of a file that is fetched.
+pub(crate) fn download(file: &'static str, bytes: u64) -> ProgressBar {
+    let template = "{prefix} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
+    ProgressBar::new(bytes)
+        .with_style(style(template))
+        .with_prefix(file)
+}
+
 /// A bar over `count` things.
 pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
     let template = "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left";

@@ -1,6 +1,6 @@
 //! `becr model`: look after model directories.
 
-use crate::{output, progress};
+use crate::{hub, output, progress};
 use anyhow::bail;
 use becr_encoder::Document;
 use becr_model::{Layers, Model, Storage};
@@ -21,12 +21,15 @@ pub(crate) enum Command {
 ///
 /// Example:
 ///
-///   becr model prepare gte-small --out becr-gte --layers 12, --document-vector-bits 1024 \
+///   becr model prepare hf:thenlper/gte-small --out becr-gte --layers 12, --document-vector-bits 1024 \
 ///       --centre corpus.jsonl.zst --documents 2000 --dtype int8
+///
+/// A model of the hub is kept in its usual cache, ~/.cache/huggingface/hub; HF_HOME, HF_ENDPOINT, HF_TOKEN and
+/// HF_HUB_OFFLINE mean what they mean to Hugging Face's own tools.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PrepareArgs {
-    /// Directory of the encoder.
+    /// Directory of the encoder, or hf:owner/name[@revision] for one of the Hugging Face hub.
     model: PathBuf,
     /// Directory to write.
     #[arg(long)]
@@ -57,7 +60,7 @@ pub(crate) struct PrepareArgs {
 /// BECR only. The ranking head goes along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
-    /// Directory of the model.
+    /// Directory of the model, or hf:owner/name[@revision] for one of the Hugging Face hub.
     model: PathBuf,
     /// Directory to write.
     #[arg(long)]
@@ -82,11 +85,13 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 fn convert(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
-    write(&Model::read(&args.model)?, &args.out, args.dtype)
+    let model = Model::read(hub::directory(&args.model)?)?;
+    write(&model, &args.out, args.dtype)
 }
 
 fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
-    let mut model = Model::read(&args.model)?;
+    let directory = hub::directory(&args.model)?;
+    let mut model = Model::read(&directory)?;
     let mut settings = model.config.settings();
     if let Some(layers) = &args.layers {
         settings.layers = layers.clone();
@@ -98,7 +103,7 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
         settings.document_vector_bits = args.document_vector_bits;
     }
     model.config.becr = Some(settings);
-    model.config.check(&args.model.join("config.json"))?;
+    model.config.check(&directory.join("config.json"))?;
     if !args.centre.is_empty() {
         let documents = sample(&args.centre, args.documents)?;
         if documents.is_empty() {

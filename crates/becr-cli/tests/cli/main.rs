@@ -12,6 +12,7 @@ mod failures;
 mod folds;
 mod full;
 mod head;
+mod hub;
 mod index;
 mod kill;
 mod ranked;

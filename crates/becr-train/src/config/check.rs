@@ -1,6 +1,6 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
-use super::{BUNDLED, Config, Role, SetConfig, StoredWeights};
+use super::{BUNDLED, Config, HUB, Role, SetConfig, StoredWeights};
 use crate::EncoderMode;
 use std::path::{Path, PathBuf};
 
@@ -104,9 +104,9 @@ impl Config {
         let absolute = |path: &mut PathBuf| *path = folder.join(&path);
         absolute(&mut self.output.model);
         self.output.work.iter_mut().for_each(absolute);
-        if self.model.base.as_deref() != Some(Path::new(BUNDLED)) {
-            self.model.base.iter_mut().for_each(absolute);
-        }
+        let is_name = |base: &Path| base == Path::new(BUNDLED) || is_of_hub(base);
+        let base = self.model.base.iter_mut();
+        base.filter(|base| !is_name(base)).for_each(absolute);
         self.model.head.iter_mut().for_each(absolute);
         self.index.path.iter_mut().for_each(absolute);
         for set in &mut self.data.sets {
@@ -123,4 +123,8 @@ impl Config {
             folds.file.iter_mut().for_each(absolute);
         }
     }
+}
+
+fn is_of_hub(base: &Path) -> bool {
+    base.to_str().is_some_and(|base| base.starts_with(HUB))
 }

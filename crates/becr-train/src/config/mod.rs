@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 /// What names the model that is built into the command, in the place of a directory.
 pub const BUNDLED: &str = "bundled";
 
+/// What the names of the Hugging Face hub begin with; the command puts directories in their places.
+pub const HUB: &str = "hf:";
+
 /// A whole training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +48,7 @@ pub struct Config {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// A model directory, or [`BUNDLED`]. With an index that exists, the default is the model it was built with.
+    /// A model directory, [`BUNDLED`], or `hf:owner/name[@revision]` for a model of the Hugging Face hub. With an index that exists, the default is the model it was built with.
     pub base: Option<PathBuf>,
     /// Hidden states to keep, `"all"`, `5`, `1` or a list; as in the base if not said.
     pub layers: Option<Layers>,

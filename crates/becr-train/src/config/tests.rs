@@ -18,6 +18,15 @@ fn little_needs_to_be_said() {
     );
     assert_eq!(config.negatives(0), Negatives::default());
     assert_eq!(config.train, TrainOptions::default());
+    assert_eq!(config.model.base.as_deref(), Some(Path::new("folder/m")));
+    for name in [BUNDLED, "hf:owner/name@v2"] {
+        let config = parse(&LEAST.replace("'m'", &format!("'{name}'"))).unwrap();
+        assert_eq!(
+            config.model.base.as_deref(),
+            Some(Path::new(name)),
+            "no path"
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod watch;
 
-use crate::{backend, bundled, output};
+use crate::{backend, bundled, hub, output};
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
@@ -99,6 +99,8 @@ impl Args {
             let base = config.work().join("bundled");
             bundled::unpack(&base)?;
             config.model.base = Some(base);
+        } else if let Some(base) = &config.model.base {
+            config.model.base = Some(hub::directory(base)?.into_owned());
         }
         Ok(config)
     }
