@@ -16,6 +16,7 @@ mod hub;
 mod index;
 mod kill;
 mod ranked;
+mod raw;
 mod rerank;
 mod search;
 #[cfg(feature = "train")]
