@@ -3,7 +3,7 @@
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
 use crate::{backend, bundled, output, progress};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use becr_corpus::Corpus;
 use becr_index::IndexBuilder;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
@@ -39,7 +39,8 @@ pub(crate) struct Args {
     /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Directory of the model that encodes documents and token groups [default: the bundled model].
+    /// Directory of the model that encodes documents and token groups, or hf:owner/name[@revision] for one of the Hugging Face hub
+    /// [default: the bundled model].
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
     /// Index words only, for BM25 search: no document is encoded.
@@ -103,6 +104,9 @@ fn lexical(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut builder = IndexBuilder::create(&args.out, args.overwrite)?;
     let bar = progress::reading(&corpus.progress());
     fill(&mut builder, &mut corpus, &bar)?;
+    if corpus.progress().documents() == 0 {
+        return Err(empty(&corpus));
+    }
     bar.set_message("committing");
     let built = builder.finish()?;
     bar.finish_and_clear();
@@ -131,13 +135,33 @@ fn fill(
     Ok(())
 }
 
+/// An index without documents is somebody's mistake, and must not take the place of one that has some.
+fn empty(corpus: &Corpus) -> anyhow::Error {
+    output::note_report(&corpus.skipped());
+    anyhow!(
+        "there is no document in the corpus, so nothing was indexed; check its path, and --format if it is no folder of \
+         texts"
+    )
+}
+
+/// Looks for the first document. A fault is left to the build to report.
+fn check_not_empty(corpus: &CorpusArgs) -> anyhow::Result<()> {
+    let mut corpus = corpus.open()?;
+    match corpus.next() {
+        Some(_) => Ok(()),
+        None => Err(empty(&corpus)),
+    }
+}
+
 fn full(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
+    let identity = args.corpus.identity()?;
+    check_not_empty(&args.corpus)?;
     let model = bundled::model(args.model.as_deref())?;
     let encoder = args.backend.open(model.clone())?;
     let build = FullBuild {
         encoder: &encoder,
         corpus: &|| Ok(args.corpus.open()?),
-        corpus_identity: args.corpus.identity()?,
+        corpus_identity: identity,
         options: BuildOptions {
             keep_text: !args.no_text,
             group_list: args.groups.clone(),

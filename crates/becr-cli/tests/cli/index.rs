@@ -219,3 +219,44 @@ fn wrong_usage_is_status_2() {
     assert_eq!(becr(folder.path(), &["search"]).code, Some(2));
     assert_eq!(becr(folder.path(), &["no-such-command"]).code, Some(2));
 }
+
+#[test]
+fn a_corpus_without_documents_is_refused_and_an_index_that_was_there_stays() {
+    let folder = crate::full::folder();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("some.jsonl"), "{\"id\": \"1\", \"text\": \"river\"}\n").unwrap();
+    fs::write(path("none.jsonl"), "").unwrap();
+    fs::write(path("faults.jsonl"), "{\"id\"\nnothing\n").unwrap();
+    fs::create_dir(path("folder")).unwrap();
+    for more in [&["--lexical-only"][..], &["--model", "model"]] {
+        let build = |corpus: &str, options: &[&str]| {
+            let arguments = ["index", corpus, "--out", "ix", "--overwrite"];
+            becr(folder.path(), &[&arguments[..], more, options].concat())
+        };
+        assert_eq!(build("some.jsonl", &[]).code, Some(0));
+        for (corpus, options, told) in [
+            ("none.jsonl", &["--format", "jsonl"][..], "no document"),
+            ("folder", &["--format", "folder"], "no folder files"),
+            (
+                "faults.jsonl",
+                &["--format", "jsonl", "--on-error", "skip"],
+                "faults.jsonl:1",
+            ),
+        ] {
+            let refused = build(corpus, options);
+            assert_eq!(refused.code, Some(1), "{corpus}: {}", refused.stdout);
+            assert!(
+                refused.stderr.contains(told),
+                "{corpus}: {}",
+                refused.stderr
+            );
+            assert!(!path("ix.partial").exists());
+        }
+        let found = becr(folder.path(), &["search", "ix", "river", "--first-stage"]);
+        assert!(
+            found.code == Some(0) && found.stdout.contains('1'),
+            "{}",
+            found.stderr
+        );
+    }
+}
