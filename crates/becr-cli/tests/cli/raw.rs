@@ -68,40 +68,43 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
-/// A term: token groups, which of a group's vectors, and the weight.
-type Term = Vec<(TokenGroup, usize, f64)>;
+const DIM: usize = 16;
+const LAYERS: usize = 3;
+
+/// A token group's part in a term: its vectors by layer, and its weight.
+struct Part {
+    layers: Vec<Vec<f32>>,
+    weight: f64,
+}
+
+impl Part {
+    /// `slot` says which of the group's vectors.
+    fn new(encoder: &Encoder, group: &TokenGroup, slot: usize, weight: f64) -> Self {
+        let vectors = encoder.raw_group(group).unwrap();
+        let slots = vectors.len() / (LAYERS * DIM);
+        let layer = |layer: usize| vectors[(layer * slots + slot) * DIM..][..DIM].to_vec();
+        let layers = (0..LAYERS).map(layer).collect();
+        Self { layers, weight }
+    }
+}
 
 /// S_deep as the paper has it, in plain code: every similarity is a weighted sum of cosines of vectors.
-fn plain_deep(folder: &Path, terms: &[Term]) -> BTreeMap<String, f64> {
-    const DIM: usize = 16;
-    const LAYERS: usize = 3;
+fn plain_deep(folder: &Path, encoder: &Encoder, terms: &[Vec<Part>]) -> BTreeMap<String, f64> {
     let head = head(&folder.join("model"));
-    let encoder = Encoder::open(folder.join("model")).unwrap();
     let store = Store::open(&folder.join("index")).unwrap();
     let snapshot = store.snapshot().unwrap();
-    let terms: Vec<Vec<(Vec<f32>, usize, usize, f64)>> = (terms.iter())
-        .map(|term| {
-            let group = |(group, slot, weight): &(TokenGroup, usize, f64)| {
-                let vectors = encoder.raw_group(group).unwrap();
-                let slots = vectors.len() / (LAYERS * DIM);
-                (vectors, slots, *slot, *weight)
-            };
-            term.iter().map(group).collect()
-        })
-        .collect();
     let mut scores = BTreeMap::new();
     for row in snapshot.documents().unwrap() {
         let (number, id) = row.unwrap();
         let text = snapshot.text(number).unwrap().unwrap();
         let document = encoder.raw_document(&text.title, &text.text).unwrap();
         let mut score = 0.0;
-        for term in &terms {
+        for term in terms {
             let similarity = |layer: usize, vector: &[f32]| -> f64 {
-                let part = |(vectors, slots, slot, weight): &(Vec<f32>, usize, usize, f64)| {
-                    let group = &vectors[(layer * slots + slot) * DIM..][..DIM];
-                    weight * cosine(group, vector)
-                };
-                term.iter().map(part).sum()
+                let parts = term.iter();
+                parts
+                    .map(|part| part.weight * cosine(&part.layers[layer], vector))
+                    .sum()
             };
             for (layer, alpha) in head.deep.alpha.iter().enumerate() {
                 let kernels = &head.deep.kernels;
@@ -131,21 +134,22 @@ fn scores_come_from_vectors() {
     let folder = folder.path();
     let [footprints, rest] = [&[][..], &["--without", "deep"]].map(|more| scores(folder, more));
     let raw = scores(folder, &["--raw"]);
-    let word = |word: &str| TokenGroup::Unigram(word.into());
-    let pair = || TokenGroup::Pair("river".into(), "money".into());
+    let encoder = &Encoder::open(folder.join("model")).unwrap();
+    let word =
+        |word: &str, weight| Part::new(encoder, &TokenGroup::Unigram(word.into()), 0, weight);
+    let pair = |slot| {
+        let pair = TokenGroup::Pair("river".into(), "money".into());
+        Part::new(encoder, &pair, slot, 0.8)
+    };
     // A uni-gram has 1/4, a pair of neighbours 1; what a term has is scaled to 1.
+    let one = [vec![word("fish", 1.0)]];
+    let two = [
+        vec![word("river", 0.2), pair(0)],
+        vec![word("money", 0.2), pair(1)],
+    ];
     let expected = [
-        ("1", plain_deep(folder, &[vec![(word("fish"), 0, 1.0)]])),
-        (
-            "2",
-            plain_deep(
-                folder,
-                &[
-                    vec![(word("river"), 0, 0.2), (pair(), 0, 0.8)],
-                    vec![(word("money"), 0, 0.2), (pair(), 1, 0.8)],
-                ],
-            ),
-        ),
+        ("1", plain_deep(folder, encoder, &one)),
+        ("2", plain_deep(folder, encoder, &two)),
     ];
     let mut compared = 0;
     for (query, deep) in &expected {

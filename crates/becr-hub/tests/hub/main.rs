@@ -18,7 +18,9 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 fn weights() -> Vec<u8> {
-    (0..200_000_u32).map(|n| (n * n >> 7) as u8).collect()
+    (0..200_000_u32)
+        .map(|n| (n.wrapping_mul(n) >> 7) as u8)
+        .collect()
 }
 
 /// A hub with a model whose weights are cut off so many times.
