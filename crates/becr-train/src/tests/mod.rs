@@ -67,12 +67,12 @@ fn what_is_learned_is_what_is_served() {
 #[test]
 fn gamma_cls_of_a_head_to_go_on_from_counts_in_training_too() {
     let gamma: Vec<f32> = (0..16_u8).map(|n| f32::from(n) / 5.0 - 1.3).collect();
-    check_served(Some(gamma));
+    check_served(Some(&gamma));
 }
 
 /// Compares the scores of training with those of the ranker, on an index that was built with γ or without.
-fn check_served(gamma: Option<Vec<f32>>) {
-    let sample = Sample::with_gamma(gamma.clone());
+fn check_served(gamma: Option<&[f32]>) {
+    let sample = Sample::with_gamma(gamma.map(<[f32]>::to_vec));
     let examples = sample.examples(12);
     let options = ModelOptions {
         features: vec!["rank".into(), "absent".into()],
@@ -89,7 +89,7 @@ fn check_served(gamma: Option<Vec<f32>>) {
             ..options.clone()
         };
         let mut head = head(&sample, &options);
-        head.others.cls = gamma.clone();
+        head.others.cls = gamma.map(<[f32]>::to_vec);
         let served = served(&sample, &head, &examples);
         for (train_kernels, train_composition) in [(false, false), (true, false), (true, true)] {
             let options = ModelOptions {
