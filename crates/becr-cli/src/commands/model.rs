@@ -29,7 +29,7 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct PrepareArgs {
-    /// Directory of the encoder, or hf:owner/name[@revision] for one of the Hugging Face hub.
+    /// Directory of the encoder, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub.
     model: PathBuf,
     /// Directory to write.
     #[arg(long)]
@@ -60,7 +60,7 @@ pub(crate) struct PrepareArgs {
 /// BECR only. The ranking head goes along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
-    /// Directory of the model, or hf:owner/name[@revision] for one of the Hugging Face hub.
+    /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub.
     model: PathBuf,
     /// Directory to write.
     #[arg(long)]

@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Select {
         /// File of counts.
         counts: PathBuf,
-        /// Directory of the model, or hf:owner/name[@revision] for one of the Hugging Face hub
+        /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub
         /// [default: the bundled model].
         #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
         model: Option<PathBuf>,
