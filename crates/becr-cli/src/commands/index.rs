@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Directory of the model that encodes documents and token groups, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub
-    /// [default: the bundled model].
+    /// Directory of the model that encodes documents and token groups, or hf:owner/name or hf:owner/name@revision of
+    /// the Hugging Face hub [default: the bundled model].
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
     /// Index words only, for BM25 search: no document is encoded.
