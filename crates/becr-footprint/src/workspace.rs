@@ -63,7 +63,7 @@ pub(crate) struct Scratch {
     pub(crate) counts: Counts,
     /// Those of the first group, which also serve to find `ones`.
     pub(crate) first: Counts,
-    /// `b/2 − |d|`: half the bits less the bits set in the token's footprint.
+    /// `1 − |d| / (b/2)`: how far the bits set in the token's footprint stay below half of all.
     pub(crate) balance: [f32; MAX_WIDTH],
     /// The same as bytes `|d| mod 256`, in the order of the registers.
     pub(crate) ones: [[u8; 64]; MAX_WIDTH / 64],

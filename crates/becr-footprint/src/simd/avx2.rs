@@ -80,24 +80,23 @@ unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts)
             })
         };
         let first_lane = 2 * half;
-        write(&digits, lanes, first_lane, &mut counts.low, 0);
+        write::<N, 0>(&digits, lanes, first_lane, &mut counts.low);
         if N > BYTE_DIGITS {
-            write(&digits, lanes, first_lane, &mut counts.high, BYTE_DIGITS);
+            write::<N, BYTE_DIGITS>(&digits, lanes, first_lane, &mut counts.high);
         }
     }
 }
 
-/// Writes the numbers of two lanes of tokens, made of the eight digits from `first` on.
+/// Writes the numbers of two lanes of tokens, made of the eight digits from `FIRST` on.
 #[target_feature(enable = "avx2")]
-fn write<const N: usize>(
+fn write<const N: usize, const FIRST: usize>(
     digits: &[Ymm; N],
     lanes: Lanes,
     first_lane: usize,
     bytes: &mut [u8; 512],
-    first: usize,
 ) {
     let zero = _mm256_setzero_si256();
-    let eight: [__m256i; 8] = std::array::from_fn(|i| digits.get(first + i).map_or(zero, |d| d.0));
+    let eight: [__m256i; 8] = std::array::from_fn(|i| digits.get(FIRST + i).map_or(zero, |d| d.0));
     let octets = interleave!(
         eight,
         _mm256_unpacklo_epi8,
@@ -107,6 +106,10 @@ fn write<const N: usize>(
         _mm256_unpacklo_epi32,
         _mm256_unpackhi_epi32
     );
+    // Most rows are as long as their registers: then every octet has a neighbour, and places follow each other evenly.
+    let count = lanes.octets(0);
+    let is_whole = count == lanes.octets(15) && count >= first_lane + 2;
+    let mut at = 8 * first_lane;
     for (r, &octets) in octets.iter().enumerate() {
         // Octets at position 2r of both lanes, then those at position 2r + 1.
         let ordered = _mm256_permute4x64_epi64::<0b11_01_10_00>(transpose(octets));
@@ -115,9 +118,14 @@ fn write<const N: usize>(
             _mm256_extracti128_si256::<1>(ordered),
         );
         for (position, octets) in [(2 * r, even), (2 * r + 1, odd)] {
-            let place = &mut bytes[8 * (lanes.first_octet(position) + first_lane)..];
-            // SAFETY: `place` is at least eight or sixteen bytes.
+            // SAFETY: the slices are eight or sixteen bytes.
             unsafe {
+                if is_whole {
+                    _mm_storeu_si128(bytes[at..at + 16].as_mut_ptr().cast(), octets);
+                    at += 8 * count;
+                    continue;
+                }
+                let place = &mut bytes[8 * (lanes.first_octet(position) + first_lane)..];
                 match lanes.octets(position).saturating_sub(first_lane) {
                     0 => (),
                     1 => _mm_storel_epi64(place[..8].as_mut_ptr().cast(), octets),

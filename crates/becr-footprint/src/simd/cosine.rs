@@ -78,12 +78,11 @@ pub(super) unsafe fn tile<C: Counter>(
             } else {
                 table.weight
             };
-            let shift = list.rows.len() as f32;
             let composed = &mut scratch.composed[..tile.width];
             let cosines = Cosines {
                 weight,
-                shift,
-                scale: 1.0 / half,
+                shift: list.rows.len() as f32 / half,
+                double: 2.0 / half,
             };
             cosines.add::<C>(counts, wide, &scratch.balance, composed);
         }
@@ -95,25 +94,25 @@ pub(super) unsafe fn tile<C: Counter>(
     sink.take(&place, &scratch.similarities[..job.terms.len()]);
 }
 
-/// `b/2 − |d|` per token, where the rows of both lists together are all rows.
+/// `1 − |d| / (b/2)` per token, where the rows of both lists together are all rows.
 #[inline(always)]
 fn balance(list: &Counts, others: &Counts, wide: bool, half: f32, balance: &mut [f32]) {
     for ((balance, &a), &b) in balance.iter_mut().zip(&list.low).zip(&others.low) {
-        *balance = half - (i32::from(a) + i32::from(b)) as f32;
+        *balance = 1.0 - (i32::from(a) + i32::from(b)) as f32 / half;
     }
     if wide {
         for ((balance, &a), &b) in balance.iter_mut().zip(&list.high).zip(&others.high) {
-            *balance -= (256 * (i32::from(a) + i32::from(b))) as f32;
+            *balance -= (256 * (i32::from(a) + i32::from(b))) as f32 / half;
         }
     }
 }
 
 struct Cosines {
     weight: f32,
-    /// Rows in the list.
+    /// Rows in the list, as a part of `b/2`.
     shift: f32,
-    /// 2/b.
-    scale: f32,
+    /// `2 / (b/2)`: a row that is set takes two from the distance.
+    double: f32,
 }
 
 impl Cosines {
@@ -128,7 +127,7 @@ impl Cosines {
     ) {
         // Plain loops over slices: the compiler makes vectors of them.
         let add = |composed: &mut f32, balance: f32, count: i32| {
-            let t = (balance - self.shift + (2 * count) as f32) * self.scale;
+            let t = C::multiply_add(count as f32, self.double, balance - self.shift);
             *composed = C::multiply_add(self.weight, sine::<C>(t), *composed);
         };
         let tokens = composed.iter_mut().zip(balance).zip(&counts.low);
