@@ -286,7 +286,11 @@ impl fmt::Display for Outcome {
             for measured in &test.measures {
                 let numbers =
                     [measured.first_stage, measured.reranked].map(|mean| format!("{mean:.4}"));
-                let p = measured.p_value.map_or("–".into(), |p| format!("{p:.4}"));
+                let p = match measured.p_value {
+                    Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
+                    Some(p) => format!("{p:.4}"),
+                    None => "–".to_owned(),
+                };
                 let [first_stage, reranked] = numbers;
                 table.row(vec![measured.measure.clone(), first_stage, reranked, p]);
             }
