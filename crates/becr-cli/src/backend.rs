@@ -87,7 +87,7 @@ fn burn(_: &Config, _: &Weights) -> anyhow::Result<Box<dyn Backend>> {
     )
 }
 
-#[cfg(feature = "cuda")]
+#[cfg(feature = "cuda-plain")]
 fn cuda(
     config: &Config,
     weights: &Weights,
@@ -100,7 +100,7 @@ fn cuda(
     Ok(backend)
 }
 
-#[cfg(not(feature = "cuda"))]
+#[cfg(not(feature = "cuda-plain"))]
 fn cuda(_: &Config, _: &Weights, _: usize, _: Option<&Path>) -> anyhow::Result<Box<dyn Backend>> {
     bail!(
         "this becr was built without GPU support; build it with `--features cuda`, or use --backend native"

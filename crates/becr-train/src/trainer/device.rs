@@ -43,6 +43,16 @@ impl From<Device> for String {
     }
 }
 
+impl Device {
+    /// Refuses a device that is not there: before the data is read and indexed for it.
+    pub fn check(self) -> Result<(), TrainError> {
+        match self {
+            Self::Cpu => Ok(()),
+            Self::Cuda(index) => check_cuda(index),
+        }
+    }
+}
+
 /// Runs a training on a device.
 pub(super) fn run(
     training: &Training<'_>,
@@ -55,11 +65,27 @@ pub(super) fn run(
 }
 
 #[cfg(not(feature = "cuda"))]
+fn check_cuda(index: usize) -> Result<(), TrainError> {
+    Err(without_gpus(index))
+}
+
+#[cfg(not(feature = "cuda"))]
 fn cuda(index: usize, _: &Training<'_>, _: &mut dyn Observer) -> Result<Trained, TrainError> {
-    Err(TrainError::Device(format!(
+    Err(without_gpus(index))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn without_gpus(index: usize) -> TrainError {
+    TrainError::Device(format!(
         "GPU {index} was asked for, but this program was built without GPUs; build it with --features train,cuda, \
          or train on the CPU"
-    )))
+    ))
+}
+
+#[cfg(feature = "cuda")]
+fn check_cuda(_: usize) -> Result<(), TrainError> {
+    use becr_encoder_burn::cuda::{default_cache, prepare};
+    Ok(prepare(&default_cache())?)
 }
 
 #[cfg(feature = "cuda")]
@@ -68,11 +94,11 @@ fn cuda(
     training: &Training<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Trained, TrainError> {
-    use becr_encoder_burn::cuda::{Cuda, default_cache, prepare};
+    use becr_encoder_burn::cuda::Cuda;
     use burn::backend::cuda::CudaDevice;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    prepare(&default_cache())?;
+    check_cuda(index)?;
     // burn panics where the device fails: no memory left, no such GPU, a lost driver.
     let run = || training.run::<Autodiff<Cuda>>(CudaDevice::new(index), observer);
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
@@ -92,6 +118,19 @@ fn cuda(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_is_not_there_is_refused() {
+        assert!(Device::Cpu.check().is_ok());
+        #[cfg(not(feature = "cuda"))]
+        {
+            let message = Device::Cuda(1).check().unwrap_err().to_string();
+            assert!(
+                message.contains("GPU 1") && message.contains("--features"),
+                "{message}"
+            );
+        }
+    }
 
     #[test]
     fn devices_have_names() {

@@ -2,12 +2,12 @@
 
 use super::{Trained, Training};
 use crate::learn::{Course, Picked, Scores, Source};
-use crate::model::{EncoderTensors, HeadTensors, Network, Place, Vanilla, values};
+use crate::model::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla, values};
 use crate::texts::{Reading, TextSource};
 use crate::{Candidate, Example, Observer, QueryMode, TrainError, validate};
 use becr_eval::Run;
 use becr_model::{Head, Model, Similarity, Weights};
-use burn::tensor::backend::AutodiffBackend;
+use burn::tensor::backend::{AutodiffBackend, Backend};
 
 impl Training<'_> {
     /// Learns encoder and head from the texts and features of the index.
@@ -55,9 +55,10 @@ impl Training<'_> {
         };
         let queries = self.queries();
         let texts = self.texts(&head, &queries, Reading::Apart(QueryMode::Decomposed))?;
+        let mut served = self.served::<B>(&head, &scale, &weights, &course.place)?;
         let mut rerank = |network: &mut Network<B>| {
-            let run = self.rerank(network, &texts)?;
-            validate::ndcg(self.validation, &run)
+            take_over(network, &mut served);
+            validate::ndcg(self.validation, &self.rerank(&served, &texts)?)
         };
         let outcome = match queries.is_empty() {
             true => course.run(&mut network, None, observer)?,
@@ -74,6 +75,26 @@ impl Training<'_> {
         };
         trained.encoder_id = model.encoder_id();
         Ok(self.made(trained, Some(model.weights), outcome))
+    }
+
+    /// A network that only scores. One that learns would keep what every forward pass computed, for a backward pass that
+    /// never comes: all validation queries at once.
+    fn served<B: AutodiffBackend>(
+        &self,
+        head: &Head,
+        scale: &[f32],
+        weights: &Weights,
+        place: &Place<B>,
+    ) -> Result<Network<B::InnerBackend>, TrainError> {
+        let place = Place {
+            device: place.device.clone(),
+            dtype: place.dtype,
+        };
+        Ok(Network {
+            head: HeadTensors::upload(head, scale, &self.options.model, &place),
+            encoder: Some(self.upload(weights, &place)?),
+            place,
+        })
     }
 
     /// Trains the vanilla ranker, and leaves its encoder in `weights`.
@@ -104,7 +125,7 @@ impl Training<'_> {
         Ok(())
     }
 
-    fn upload<B: AutodiffBackend>(
+    fn upload<B: Backend>(
         &self,
         weights: &Weights,
         place: &Place<B>,
@@ -157,7 +178,7 @@ impl Training<'_> {
         queries.collect()
     }
 
-    fn rerank<B: AutodiffBackend>(
+    fn rerank<B: Backend>(
         &self,
         network: &Network<B>,
         texts: &TextSource<'_>,
@@ -178,4 +199,16 @@ impl Training<'_> {
         }
         Ok(run)
     }
+}
+
+/// Gives what was learned so far to a network that only scores.
+fn take_over<B: AutodiffBackend>(from: &mut Network<B>, to: &mut Network<B::InnerBackend>) {
+    let mut values = Vec::new();
+    from.visit(&mut |parameter| values.push(parameter.value.clone().inner()));
+    let mut values = values.into_iter();
+    to.visit(&mut |parameter| {
+        if let Some(value) = values.next() {
+            *parameter.value = value;
+        }
+    });
 }

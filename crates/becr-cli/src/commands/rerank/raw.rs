@@ -71,16 +71,21 @@ impl Vectors {
             .collect();
         let bar = progress::counting((numbers.len() + names.len()) as u64, "encoded");
         let snapshot = index.store().snapshot()?;
-        let mut documents = HashMap::new();
+        let mut texts = Vec::new();
         for number in numbers {
             let text = snapshot
                 .text(number)?
                 .context("the index keeps no texts to encode again; build it without --no-text")?;
+            texts.push((number, text));
+        }
+        // Each document is a task of its own: one alone is too short to keep many cores busy.
+        let documents = texts.par_iter().map(|(number, text)| {
             let raw = encoder.raw_document(&text.title, &text.text)?;
             let tokens = VectorDocument::new(layers, raw.tokens, dim, &raw.vectors)?;
-            documents.insert(number, (tokens, raw.mean));
             bar.inc(1);
-        }
+            Ok((*number, (tokens, raw.mean)))
+        });
+        let documents = documents.collect::<anyhow::Result<_>>()?;
         let groups = names.par_iter().map(|&name| {
             let group = match name.split_once(' ') {
                 Some((first, second)) => TokenGroup::Pair(first.into(), second.into()),

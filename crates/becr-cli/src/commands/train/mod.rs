@@ -55,6 +55,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.configuration()?;
+    if !args.prepare {
+        config.train.device.check()?;
+    }
     let prepared = args.prepare(&config)?;
     if args.prepare {
         match args.json {
