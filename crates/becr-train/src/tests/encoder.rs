@@ -264,7 +264,7 @@ fn a_gpu_that_is_not_there_is_no_riddle() {
         .run(&sample.examples(2), &validation, &options, &mut ())
         .unwrap_err();
     assert!(
-        error.to_string().contains("--features train,cuda"),
+        error.to_string().contains("--features train,cuda-plain"),
         "{error}"
     );
 }

@@ -77,8 +77,8 @@ fn cuda(index: usize, _: &Training<'_>, _: &mut dyn Observer) -> Result<Trained,
 #[cfg(not(feature = "cuda"))]
 fn without_gpus(index: usize) -> TrainError {
     TrainError::Device(format!(
-        "GPU {index} was asked for, but this program was built without GPUs; build it with --features train,cuda, \
-         or train on the CPU"
+        "GPU {index} was asked for, but this program was built without GPUs; build it with --features \
+         train,cuda-plain, or train on the CPU"
     ))
 }
 
