@@ -31,7 +31,8 @@ pub(crate) struct RankArgs {
     /// Leave a part out of the score: deep, lexi or others; may be given more than once.
     #[arg(long, value_enum, value_name = "PART")]
     without: Vec<Part>,
-    /// Directory of the index's model, which only --variant becr-minus needs, if it is no longer where it was.
+    /// Directory of the index's model or its hf:owner/name, which only --variant becr-minus needs, if it is no longer where
+    /// it was.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
 }

@@ -65,7 +65,7 @@ pub(crate) struct Scratch {
     pub(crate) first: Counts,
     /// `1 − |d| / (b/2)`: how far the bits set in the token's footprint stay below half of all.
     pub(crate) balance: [f32; MAX_WIDTH],
-    /// The same as bytes `|d| mod 256`, in the order of the registers.
+    /// `|d| mod 256` as bytes, in the order of the registers.
     pub(crate) ones: [[u8; 64]; MAX_WIDTH / 64],
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,

@@ -1,4 +1,4 @@
-//! The directory of a trained model: written beside, then put in place.
+//! The directory of a trained model: written aside, then put in place.
 //!
 //! A training that dies while it writes must be able to go on, so what is in the directory is at any time a whole model
 //! or, without `config.json`, none.
@@ -15,26 +15,29 @@ const CONFIG: &str = "config.json";
 /// In the head's `about`: the encoder that a trained one was before.
 pub(crate) const TRAINED_FROM: &str = "trained_from_encoder";
 
-/// Where the files of `output` are written first: beside it, on the same file system.
-pub(crate) fn partial(output: &Path) -> PathBuf {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    output.with_file_name(name)
+/// Where the files of `output` are written first, empty: within it, so that it is on the same file system whatever
+/// `output` is.
+pub(crate) fn partial(output: &Path) -> Result<PathBuf, TrainError> {
+    let partial = output.join(".partial");
+    match fs::remove_dir_all(&partial) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(TrainError::io(&partial)(e)),
+        _ => Ok(partial),
+    }
 }
 
 /// Moves the files of `partial` into `output`. Others that are there, such as a model card, stay.
 pub(crate) fn publish(partial: &Path, output: &Path) -> Result<(), TrainError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(partial).map_err(TrainError::io(partial))? {
+        names.push(entry.map_err(TrainError::io(partial))?.file_name());
+    }
+    // The last one: with it the model is there, and without it none.
+    names.sort_by_key(|name| name == CONFIG);
     let config = output.join(CONFIG);
     match fs::remove_file(&config) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(TrainError::io(&config)(e)),
         _ => {}
     }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(partial).map_err(TrainError::io(partial))? {
-        names.push(entry.map_err(TrainError::io(partial))?.file_name());
-    }
-    // The last one: with it the model is there.
-    names.sort_by_key(|name| name == CONFIG);
     for name in names {
         let (from, to) = (partial.join(&name), output.join(&name));
         let synced = File::open(&from).and_then(|file| file.sync_all());
@@ -65,8 +68,8 @@ mod tests {
     fn a_model_is_there_only_when_all_of_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("model");
-        let partial = partial(&output);
-        assert_eq!(partial, folder.path().join("model.partial"));
+        let aside = || partial(&output).unwrap();
+        let partial = aside();
         let put = |folder: &Path, name: &str, text: &str| {
             fs::create_dir_all(folder).unwrap();
             fs::write(folder.join(name), text).unwrap();
@@ -82,8 +85,14 @@ mod tests {
         assert!(!output.join("config.json").exists(), "there is no model");
         assert!(partial.join("config.json").exists());
         fs::remove_dir_all(output.join("head.json")).unwrap();
+        // What a training left that died is none of the next one's.
+        put(&partial, "tokenizer.json", "old");
+        assert!(!aside().exists());
+        for name in ["config.json", "head.json", "model.safetensors"] {
+            put(&partial, name, "new");
+        }
         publish(&partial, &output).unwrap();
-        assert!(!partial.exists());
+        assert!(!partial.exists() && !output.join("tokenizer.json").exists());
         for (name, text) in [
             ("README.md", "a card"),
             ("config.json", "new"),

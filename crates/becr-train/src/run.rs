@@ -149,11 +149,15 @@ impl Training<'_> {
     /// The model's directory: encoder, tokenizer, configuration, head.
     fn write(&self, trained: &Trained) -> Result<(), TrainError> {
         let output = &self.config.output.model;
-        let partial = output::partial(output);
+        let partial = output::partial(output)?;
         let model = &self.prepared.model;
         let mut head = trained.head.clone();
         match &trained.weights {
-            None => model.copy(&partial)?,
+            None => {
+                model.copy(&partial)?;
+                // The encoder is as it was, whatever the head to go on from says of its own.
+                head.about.remove(output::TRAINED_FROM);
+            }
             Some(weights) => {
                 let storage = match self.config.model.weights {
                     StoredWeights::Keep | StoredWeights::F32 => Storage::F32,

@@ -16,7 +16,7 @@ pub(crate) struct PutArgs {
     index: PathBuf,
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Directory of the model, if it is no longer where it was when the index was built.
+    /// Directory of the model or its hf:owner/name, if it is no longer where it was when the index was built.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
     #[command(flatten)]

@@ -136,7 +136,7 @@ impl Folds {
                     "expected at least one query for each of {count} folds, found {}",
                     sets.len()
                 ),
-                "give more queries or ask for fewer folds; queries with the same words count once",
+                "give more queries or ask for fewer folds; where their words are known, queries with the same words count once",
             ));
         }
         shuffle(&mut sets, seed);

@@ -48,7 +48,8 @@ pub struct Config {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// A model directory, [`BUNDLED`], or `hf:owner/name[@revision]` for a model of the Hugging Face hub. With an index that exists, the default is the model it was built with.
+    /// A model directory, [`BUNDLED`], or `hf:owner/name[@revision]` for a model of the Hugging Face hub. With an index
+    /// that exists, the default is the model it was built with.
     pub base: Option<PathBuf>,
     /// Hidden states to keep, `"all"`, `5`, `1` or a list; as in the base if not said.
     pub layers: Option<Layers>,

@@ -2,7 +2,7 @@
 
 use super::DataError;
 use crate::config::{Config, StoredWeights};
-use crate::output;
+use crate::{EncoderMode, output};
 use becr_index::manifest::Manifest;
 use becr_model::{Head, Model, Similarity, Storage};
 use std::path::{Path, PathBuf};
@@ -50,8 +50,9 @@ fn directory(config: &Config) -> Result<PathBuf, DataError> {
     }
 }
 
-/// The head to go on from. It must be of this encoder and, where it has γ, of the index that exists: records have
-/// γ·CLS, so that another γ than that of the index would be one thing in training and another once it is served.
+/// The head to go on from. It must be of this encoder and, where it has γ and the encoder stays as it is, of the index
+/// that exists: records have γ·CLS, so that another γ than that of the index would be one thing in training and another
+/// once it is served.
 pub(crate) fn head(config: &Config, model: &Model) -> Result<Option<Head>, DataError> {
     let Some(path) = &config.model.head else {
         return Ok(None);
@@ -66,7 +67,8 @@ pub(crate) fn head(config: &Config, model: &Model) -> Result<Option<Head>, DataE
             expected,
         });
     }
-    if let (Some(gamma), Some(index)) = (&head.others.cls, &config.index.path) {
+    let is_frozen = config.train.model.encoder == EncoderMode::Frozen;
+    if let (Some(gamma), Some(index), true) = (&head.others.cls, &config.index.path, is_frozen) {
         let indexed = becr_index::head_of(index)?.and_then(|head| head.others.cls);
         if indexed.as_ref() != Some(gamma) {
             return Err(DataError::OtherGamma {

@@ -77,8 +77,12 @@ impl Preparation<'_> {
             base::check_output(&self.config.output.model, &model)?;
         }
         let head = base::head(self.config, &model)?;
-        // An index of our own has γ·CLS of the head to go on from, as the index of the trained model will.
+        // An index of our own has γ·CLS of the head to go on from, as the index of the trained model will. It is not
+        // for ranking, so the similarity that this head was trained with is no matter.
         model.head = head.clone().filter(|head| head.others.cls.is_some());
+        if let Some(head) = &mut model.head {
+            head.deep.similarity = Default::default();
+        }
         self.watch.begin("reading the sets", 0);
         let Sets {
             questions,

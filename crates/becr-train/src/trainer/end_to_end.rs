@@ -207,8 +207,44 @@ fn take_over<B: AutodiffBackend>(from: &mut Network<B>, to: &mut Network<B::Inne
     from.visit(&mut |parameter| values.push(parameter.value.clone().inner()));
     let mut values = values.into_iter();
     to.visit(&mut |parameter| {
-        if let Some(value) = values.next() {
-            *parameter.value = value;
-        }
+        *parameter.value = values
+            .next()
+            .expect("both networks have the same parameters");
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ModelOptions;
+    use burn::backend::{Autodiff, Flex};
+
+    /// A network whose weights are all `weight`.
+    fn network<B: Backend>(weight: f32) -> Network<B> {
+        let mut head = Head::blank("tiny", 2);
+        for alpha in head.deep.alpha.iter_mut().flatten() {
+            *alpha = weight;
+        }
+        let scale = vec![1.0; head.deep.alpha.iter().map(Vec::len).sum()];
+        let place = Place::single(Default::default());
+        Network {
+            head: HeadTensors::upload(&head, &scale, &ModelOptions::default(), &place),
+            encoder: None,
+            place,
+        }
+    }
+
+    #[test]
+    fn what_is_served_is_what_was_learned() {
+        let mut learning = network::<Autodiff<Flex>>(0.75);
+        let mut served = network::<Flex>(0.25);
+        take_over(&mut learning, &mut served);
+        let mut alphas = Vec::new();
+        served.visit(&mut |parameter| {
+            if parameter.name == "alpha" {
+                alphas = parameter.value.to_data().to_vec::<f32>().unwrap();
+            }
+        });
+        assert!(!alphas.is_empty() && alphas.iter().all(|&alpha| alpha == 0.75));
+    }
 }

@@ -34,7 +34,8 @@ const BATCH_TOKENS: usize = 8192;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub [default: the bundled model].
+    /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging
+    /// Face hub [default: the bundled model].
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
     /// A text; may be given several times. They are encoded as one batch.
