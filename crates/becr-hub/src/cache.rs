@@ -2,6 +2,7 @@
 
 use crate::{HubError, Name};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One model's part of the cache.
@@ -34,8 +35,8 @@ impl Cache {
         let path = self.root.join("refs").join(&name.revision);
         match name.is_commit() {
             true => Ok(()),
-            false => make_folder_of(&path)
-                .and_then(|()| fs::write(&path, commit))
+            false => self
+                .replace(&path, |new| fs::write(new, commit))
                 .map_err(HubError::io(&path)),
         }
     }
@@ -50,17 +51,46 @@ impl Cache {
         self.root.join("blobs").join(etag)
     }
 
+    /// Whether a commit's file is there; a link to contents that somebody has deleted is none.
+    pub(crate) fn has(&self, commit: &str, file: &str) -> bool {
+        self.snapshot(commit).join(file).exists()
+    }
+
+    /// Whether a commit is known not to have a file.
+    pub(crate) fn lacks(&self, commit: &str, file: &str) -> bool {
+        self.marker(commit, file).exists()
+    }
+
+    /// Remembers that a commit has not got a file, as Hugging Face's tools do.
+    pub(crate) fn mark_absent(&self, commit: &str, file: &str) {
+        let path = self.marker(commit, file);
+        // Where it cannot be written, in a cache that is for reading only, the hub is asked again next time: no more.
+        let _ = make_folder_of(&path).and_then(|()| File::create(&path));
+    }
+
+    fn marker(&self, commit: &str, file: &str) -> PathBuf {
+        self.root.join(".no_exist").join(commit).join(file)
+    }
+
     /// Makes contents a file of a commit.
     pub(crate) fn link(&self, commit: &str, file: &str, etag: &str) -> Result<(), HubError> {
         let path = self.snapshot(commit).join(file);
         if path.exists() {
             return Ok(());
         }
-        // A link to contents that somebody has deleted would be in the way.
-        let _ = fs::remove_file(&path);
-        make_folder_of(&path)
-            .and_then(|()| link(&self.blob(etag), etag, &path))
+        self.replace(&path, |new| link(&self.blob(etag), etag, new))
             .map_err(HubError::io(&path))
+    }
+
+    /// Makes a file under a name of its own, then gives it the right one: whoever else does the same at this moment is not
+    /// in the way, nobody reads half of it, and a link to contents that somebody has deleted is replaced.
+    fn replace(&self, path: &Path, make: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+        make_folder_of(path)?;
+        // Not beside the file: Hugging Face's tools take all that lies there for refs or for files of the model.
+        let made = tempfile::Builder::new()
+            .prefix(".new-")
+            .make_in(&self.root, make)?;
+        Ok(made.into_temp_path().persist(path)?)
     }
 
     /// Keeps other processes, Hugging Face's own too, from fetching the same contents; until it is dropped.
@@ -74,17 +104,58 @@ impl Cache {
 }
 
 /// Makes the folder that a file is to lie in.
-pub(crate) fn make_folder_of(path: &Path) -> std::io::Result<()> {
+pub(crate) fn make_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 #[cfg(unix)]
-fn link(_: &Path, etag: &str, path: &Path) -> std::io::Result<()> {
-    // Relative, so that the cache may be moved.
+fn link(_: &Path, etag: &str, path: &Path) -> io::Result<()> {
+    // From the folder of a commit, wherever it is made. Relative, so that the cache may be moved.
     std::os::unix::fs::symlink(Path::new("../../blobs").join(etag), path)
 }
 
 #[cfg(not(unix))]
-fn link(blob: &Path, _: &str, path: &Path) -> std::io::Result<()> {
+fn link(blob: &Path, _: &str, path: &Path) -> io::Result<()> {
     fs::copy(blob, path).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_may_link_and_remember_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let name: Name = "hf:a/b".parse().unwrap();
+        let cache = Cache::new(folder.path(), &name);
+        let blob = cache.blob("etag");
+        make_folder_of(&blob).unwrap();
+        fs::write(&blob, "contents").unwrap();
+        for round in 0..50 {
+            let commit = format!("commit{round}");
+            // What is left of contents that were deleted.
+            #[cfg(unix)]
+            {
+                let path = cache.snapshot(&commit).join("config.json");
+                make_folder_of(&path).unwrap();
+                std::os::unix::fs::symlink("../../blobs/gone", path).unwrap();
+            }
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        cache.link(&commit, "config.json", "etag").unwrap();
+                        assert!(cache.has(&commit, "config.json"));
+                        cache.remember(&name, &commit).unwrap();
+                        assert_eq!(cache.commit(&name).as_deref(), Some(commit.as_str()));
+                    });
+                }
+            });
+            let path = cache.snapshot(&commit).join("config.json");
+            assert_eq!(fs::read_to_string(path).unwrap(), "contents");
+        }
+        let left = fs::read_dir(&cache.root).unwrap().flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["blobs", "refs", "snapshots"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! What is said over HTTP.
 
+use crate::redirect::resolve;
 use crate::{HubError, Name, Settings};
 use std::time::Duration;
 use ureq::http::{HeaderMap, Response, StatusCode, Uri};
@@ -13,6 +14,15 @@ pub(crate) struct Client {
     agent: Agent,
     endpoint: String,
     token: Option<String>,
+}
+
+/// What the hub says when asked for a file.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    /// This is it.
+    Here(Metadata),
+    /// The repository has not got it. Certain is what the hub says in so many words; any server can answer 404.
+    Nowhere { certain: bool },
 }
 
 /// What the hub knows of a file.
@@ -55,11 +65,11 @@ impl Client {
         format!("{}/{repository}/resolve/{revision}/{file}", self.endpoint)
     }
 
-    /// What the hub knows of a file; `None` if the repository has not got it.
-    pub(crate) fn metadata(&self, name: &Name, file: &str) -> Result<Option<Metadata>, HubError> {
+    /// What the hub knows of a file.
+    pub(crate) fn metadata(&self, name: &Name, file: &str) -> Result<Answered, HubError> {
         let mut address = self.address(name, file);
         let mut found = Found::default();
-        for _ in 0..MOST_REDIRECTS {
+        for _ in 0..=MOST_REDIRECTS {
             let request = self
                 .agent
                 .head(&address)
@@ -72,21 +82,30 @@ impl Client {
             found.read(answer.headers(), answer.status());
             match (answer.status(), next(&answer, &address)) {
                 // The hub has said all; beyond are the servers of large files.
-                (_, Some(next)) if found.linked.is_some() && !self.is_hub(&next) => break,
+                (_, Some(next)) if found.linked.is_some() && !self.is_hub(&next) => {
+                    return self.told(name, file, found);
+                }
                 (_, Some(next)) => address = next,
-                (StatusCode::NOT_FOUND, None) if !is_nowhere(answer.headers()) => return Ok(None),
+                (StatusCode::NOT_FOUND, None) if !is_nowhere(answer.headers()) => {
+                    let certain = has_code(answer.headers(), "EntryNotFound");
+                    return Ok(Answered::Nowhere { certain });
+                }
                 (status, None) => {
                     check(name, &address, status)?;
-                    break;
+                    return self.told(name, file, found);
                 }
             }
         }
+        Err(too_many_redirects(name, address))
+    }
+
+    fn told(&self, name: &Name, file: &str, found: Found) -> Result<Answered, HubError> {
         let refuse = |problem: &str| HubError::Answer {
             name: name.clone(),
             address: self.address(name, file),
             problem: problem.to_owned(),
         };
-        found.metadata().map(Some).map_err(refuse)
+        found.metadata().map(Answered::Here).map_err(refuse)
     }
 
     /// A file's contents from a byte on. The answer may have all of it: status 200, not 206.
@@ -97,7 +116,7 @@ impl Client {
         from: u64,
     ) -> Result<Response<Body>, HubError> {
         let mut address = self.address(name, file);
-        for _ in 0..MOST_REDIRECTS {
+        for _ in 0..=MOST_REDIRECTS {
             let mut request = self
                 .agent
                 .get(&address)
@@ -118,11 +137,7 @@ impl Client {
                 }
             }
         }
-        Err(HubError::Answer {
-            name: name.clone(),
-            address,
-            problem: format!("more than {MOST_REDIRECTS} redirects"),
-        })
+        Err(too_many_redirects(name, address))
     }
 
     /// The token is for the hub alone, not for those it sends us to.
@@ -186,21 +201,24 @@ fn next(answer: &Response<Body>, address: &str) -> Option<String> {
         return None;
     }
     let location = answer.headers().get("location")?.to_str().ok()?;
-    if !location.starts_with('/') {
-        return Some(location.to_owned());
+    resolve(&address.parse().ok()?, location)
+}
+
+fn too_many_redirects(name: &Name, address: String) -> HubError {
+    HubError::Answer {
+        name: name.clone(),
+        address,
+        problem: format!("more than {MOST_REDIRECTS} redirects"),
     }
-    let uri: Uri = address.parse().ok()?;
-    Some(format!(
-        "{}://{}{location}",
-        uri.scheme()?,
-        uri.authority()?
-    ))
 }
 
 /// It is not the file alone that is missing.
 fn is_nowhere(headers: &HeaderMap) -> bool {
-    let code = headers.get("x-error-code");
-    code.is_some_and(|code| code == "RepoNotFound" || code == "RevisionNotFound")
+    has_code(headers, "RepoNotFound") || has_code(headers, "RevisionNotFound")
+}
+
+fn has_code(headers: &HeaderMap, code: &str) -> bool {
+    headers.get("x-error-code").is_some_and(|told| told == code)
 }
 
 fn check(name: &Name, address: &str, status: StatusCode) -> Result<(), HubError> {

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// How often in a row a download may bring nothing before it is given up.
 const FRUITLESS: usize = 3;
@@ -19,6 +20,8 @@ pub(crate) struct Download<'a> {
     pub(crate) file: &'static str,
     pub(crate) metadata: &'a Metadata,
     pub(crate) observer: &'a dyn Observer,
+    /// Between tries that bring nothing.
+    pub(crate) pause: Duration,
 }
 
 impl Download<'_> {
@@ -63,7 +66,7 @@ impl Download<'_> {
                 continue;
             }
             fruitless = if done > before { 0 } else { fruitless + 1 };
-            if fruitless == FRUITLESS || done > size {
+            if fruitless >= FRUITLESS || done > size {
                 return Err(HubError::CutOff {
                     name: self.name.clone(),
                     file: self.file,
@@ -71,6 +74,10 @@ impl Download<'_> {
                     size,
                     problem,
                 });
+            }
+            if fruitless > 0 {
+                // A server that is overloaded or starting needs a moment.
+                std::thread::sleep(self.pause);
             }
         }
     }
@@ -136,7 +143,17 @@ enum Stop {
 
 impl From<HubError> for Stop {
     fn from(error: HubError) -> Self {
-        Self::Error(Box::new(error))
+        match error {
+            // The hub was there a moment ago, and it may be again.
+            HubError::Unreachable {
+                address, problem, ..
+            } => {
+                // What comes after the question mark is a signature: long, and for nobody's eyes.
+                let address = address.split('?').next().unwrap_or_default();
+                Self::CutOff(format!("cannot reach {address}: {problem}"))
+            }
+            error => Self::Error(Box::new(error)),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub enum HubError {
     /// No name of a model.
     #[error(
-        "{0:?}: expected hf:owner/name or hf:owner/name@revision, such as hf:thenlper/gte-small"
+        "{0:?}: expected hf:owner/name or hf:owner/name@revision, such as hf:thenlper/gte-small; owner and name are of \
+         letters, digits, - _ . without -- and no - at either end"
     )]
     Name(String),
     /// There is no place for the cache.
@@ -44,7 +45,8 @@ pub enum HubError {
     /// The hub does not show the model to us.
     #[error(
         "{name}: {address} answers {status}: there is no such model, or it is not for everybody; check the name, or accept \
-         its terms on its page and set HF_TOKEN to a token of yours"
+         its terms on its page and set HF_TOKEN to a token of yours, or leave it in $HF_HOME/token with hf auth login; a token \
+         that is no longer valid is refused too"
     )]
     Refused {
         /// The model.

@@ -8,6 +8,7 @@
 //!     refs/main                       the commit that a branch or tag stood for
 //!     blobs/<etag>                    contents; <etag>.incomplete while it is fetched
 //!     snapshots/<commit>/config.json  links to contents
+//!     .no_exist/<commit>/head.json    empty: the commit has no such file
 //! ```
 //!
 //! A download that was cut off goes on where it stopped, and weights are compared with their SHA-256, which the hub
@@ -27,6 +28,7 @@ mod download;
 mod error;
 mod fetch;
 mod name;
+mod redirect;
 mod settings;
 
 pub use error::HubError;

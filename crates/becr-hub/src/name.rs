@@ -26,7 +26,7 @@ impl FromStr for Name {
         let parts: Vec<&str> = repository.split('/').collect();
         // Both become paths, in addresses and in the cache.
         let fine =
-            parts.len() <= 2 && parts.into_iter().all(is_word) && revision.split('/').all(is_word);
+            parts.len() <= 2 && parts.into_iter().all(is_part) && revision.split('/').all(is_word);
         match fine {
             true => Ok(Self {
                 repository: repository.to_owned(),
@@ -35,6 +35,12 @@ impl FromStr for Name {
             false => Err(refuse()),
         }
     }
+}
+
+/// Of an owner or a name. The cache writes `--` for the slash between them: with more of it, `a--b/c` and `a/b--c` would be
+/// one folder, and so would `a-/b` and `a/-b`. The hub gives no such names.
+fn is_part(text: &str) -> bool {
+    is_word(text) && !text.contains("--") && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// Letters, digits, `-`, `_` and `.`, but not as `..`: safe in an address and as the name of a file.
@@ -71,6 +77,7 @@ mod tests {
             ("hf:bert-base-uncased", "bert-base-uncased", "main"),
             ("hf:a/b_c.d@v1.0", "a/b_c.d", "v1.0"),
             ("hf:a/b@refs/pr/3", "a/b", "refs/pr/3"),
+            ("hf:a/b@x--y", "a/b", "x--y"),
         ] {
             let name: Name = text.parse().unwrap();
             assert_eq!(
@@ -96,6 +103,11 @@ mod tests {
             "hf:a/b?x",
             "hf:a/b@x//y",
             "hf:a/.git",
+            "hf:a--b",
+            "hf:a--b/c",
+            "hf:a/b--c",
+            "hf:a-/b",
+            "hf:a/-b",
         ] {
             let error = bad.parse::<Name>().unwrap_err().to_string();
             assert!(error.contains("hf:owner/name"), "{error}");

@@ -3,7 +3,9 @@
 use crate::HubError;
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where the hub is, where its files are kept, and who asks.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,11 +18,18 @@ pub struct Settings {
     pub token: Option<String>,
     /// Ask nobody: only what the cache has.
     pub offline: bool,
+    /// How long a server is left in peace that has just failed, before a download goes on.
+    pub pause: Duration,
 }
 
 impl Settings {
-    /// `HF_ENDPOINT`, `HF_TOKEN` and `HF_HUB_OFFLINE`; the cache is `HF_HUB_CACHE`, or `hub` in `HF_HOME`, or
-    /// `~/.cache/huggingface/hub`. Proxies are those of `HTTPS_PROXY` and `NO_PROXY`.
+    /// `HF_ENDPOINT` and `HF_HUB_OFFLINE`; the cache is `HF_HUB_CACHE`, or `hub` in `HF_HOME`, which is
+    /// `~/.cache/huggingface` if not set. The token is `HF_TOKEN`, or what is in the file `HF_TOKEN_PATH`, or `token` in
+    /// `HF_HOME`, where `hf auth login` leaves it.
+    ///
+    /// One proxy is used for all that is asked, over HTTP or HTTPS: the first of `ALL_PROXY`, `HTTPS_PROXY` and
+    /// `HTTP_PROXY`, or the same in lower case, that is set. Hosts in `NO_PROXY` are asked directly, and so is a hub
+    /// on this machine. A SOCKS proxy is passed over without a word: this build knows none, and asks directly.
     ///
     /// # Errors
     /// If there is no home directory to keep the cache in.
@@ -30,26 +39,32 @@ impl Settings {
 
     fn from(var: impl Fn(&str) -> Option<OsString>) -> Result<Self, HubError> {
         let text = |name: &str| var(name)?.into_string().ok();
-        let home = || {
-            let cache = var("XDG_CACHE_HOME")
-                .map(PathBuf::from)
-                .or_else(|| Some(env::home_dir()?.join(".cache")))?;
+        let path = |name: &str| var(name).map(PathBuf::from);
+        let home = path("HF_HOME").or_else(|| {
+            let cache = path("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")))?;
             Some(cache.join("huggingface"))
-        };
-        let hub = || {
-            let home = var("HF_HOME").map(PathBuf::from).or_else(home)?;
-            Some(home.join("hub"))
-        };
-        let cache = var("HF_HUB_CACHE").map(PathBuf::from).or_else(hub);
+        });
+        let at_home = |name: &str| Some(home.as_ref()?.join(name));
+        let cache = path("HF_HUB_CACHE").or_else(|| at_home("hub"));
+        let token = text("HF_TOKEN").and_then(|text| token(&text)).or_else(|| {
+            let file = path("HF_TOKEN_PATH").or_else(|| at_home("token"))?;
+            token(&fs::read_to_string(file).ok()?)
+        });
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".into());
         let offline = text("HF_HUB_OFFLINE").unwrap_or_default();
         Ok(Self {
             endpoint: endpoint.trim_end_matches('/').to_owned(),
             cache: cache.ok_or(HubError::NoCache)?,
-            token: text("HF_TOKEN").map(|token| token.trim().to_owned()),
+            token,
             offline: ["1", "ON", "YES", "TRUE"].contains(&offline.to_uppercase().as_str()),
+            pause: Duration::from_secs(1),
         })
     }
+}
+
+/// Without the end of the line that files and shells leave at it; nothing is no token.
+fn token(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|token| !token.is_empty())
 }
 
 /// Without the token, which is nobody's to read.
@@ -60,6 +75,7 @@ impl std::fmt::Debug for Settings {
             .field("cache", &self.cache)
             .field("token", &self.token.as_ref().map(|_| "…"))
             .field("offline", &self.offline)
+            .field("pause", &self.pause)
             .finish()
     }
 }
@@ -99,5 +115,30 @@ mod tests {
         );
         assert_eq!(all.token.as_deref(), Some("secret"));
         assert!(!format!("{all:?}").contains("secret"));
+    }
+
+    #[test]
+    fn the_token_of_a_login_is_read_from_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().to_str().unwrap();
+        let of = |more: &[(&str, &str)]| settings(&[&[("HF_HOME", home)], more].concat()).token;
+        assert_eq!(of(&[]), None, "there is no file");
+        let file = folder.path().join("token");
+        fs::write(&file, " \n").unwrap();
+        assert_eq!(of(&[]), None, "there is nothing in it");
+        fs::write(&file, "of-the-login\n").unwrap();
+        assert_eq!(of(&[]).as_deref(), Some("of-the-login"));
+        assert_eq!(of(&[("HF_TOKEN", " ")]).as_deref(), Some("of-the-login"));
+        assert_eq!(of(&[("HF_TOKEN", "mine")]).as_deref(), Some("mine"));
+        let other = folder.path().join("other");
+        fs::write(&other, "elsewhere").unwrap();
+        let other = [("HF_TOKEN_PATH", other.to_str().unwrap())];
+        assert_eq!(of(&other).as_deref(), Some("elsewhere"));
+
+        // Without HF_HOME, where the cache is by default.
+        fs::create_dir(folder.path().join("huggingface")).unwrap();
+        fs::write(folder.path().join("huggingface/token"), "usual").unwrap();
+        let usual = settings(&[("XDG_CACHE_HOME", home)]);
+        assert_eq!(usual.token.as_deref(), Some("usual"));
     }
 }
