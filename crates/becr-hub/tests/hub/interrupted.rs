@@ -1,7 +1,7 @@
 //! Fetching that is interrupted, in a file or between two, and fetching at the same time.
 
 use crate::server::{Answer, COMMIT, Hub};
-use crate::{MODEL, Watcher, fetch, hub, settings, sha256, weights};
+use crate::{MODEL, Watcher, fetch, hub, ranges_of_whole_weights, settings, sha256, weights};
 use becr_hub::{Name, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,7 @@ fn what_stays_cut_off_is_told_and_the_next_try_goes_on() {
     let (hub, folder) = hub(0);
     // The storage gives half of the file and fails from then on.
     let there = "/repos/tiny/bert/model.safetensors?signature=x";
-    let whole = Answer {
-        status: 200,
-        body: weights(),
-        ..Answer::default()
-    };
+    let whole = whole();
     let failing = Answer {
         status: 503,
         ..Answer::default()
@@ -79,11 +75,7 @@ fn failing(status: u16, then: Answer) -> Answer {
 #[test]
 fn a_server_that_comes_back_is_gone_on_with() {
     let (hub, folder) = hub(0);
-    let whole = Answer {
-        status: 200,
-        body: weights(),
-        ..Answer::default()
-    };
+    let whole = whole();
     let half = Answer {
         cuts: 1,
         then: Some(Box::new(failing(429, failing(503, whole.clone())))),
@@ -112,13 +104,7 @@ fn a_server_that_comes_back_is_gone_on_with() {
     let path = format!("/tiny/bert/resolve/{COMMIT}/model.safetensors");
     hub.hub.put(&path, astray);
     let directory = fetch(settings(&hub, folder.path()), "hf:tiny/bert").unwrap();
-    assert_eq!(
-        fs::read(directory.join("model.safetensors")).unwrap(),
-        weights()
-    );
-    let ranges: Vec<_> = (hub.storage.asked().iter())
-        .map(|asked| asked.headers.get("range").cloned())
-        .collect();
+    let ranges = ranges_of_whole_weights(&hub, &directory);
     let rest = Some("bytes=100000-".to_owned());
     assert_eq!(ranges, [None, rest.clone(), rest.clone(), rest]);
 }
@@ -282,5 +268,14 @@ fn two_may_fetch_the_same_model_at_once() {
         );
         assert!(first.join("config.json").exists() && first.join("vocab.txt").exists());
         assert_eq!(hub.storage.asked().len(), 1, "one waits for the other");
+    }
+}
+
+/// The weights as the storage has them.
+fn whole() -> Answer {
+    Answer {
+        status: 200,
+        body: weights(),
+        ..Answer::default()
     }
 }

@@ -55,6 +55,15 @@ fn fetch(settings: Settings, name: &str) -> Result<PathBuf, HubError> {
     becr_hub::Hub::new(settings).fetch(&name, &())
 }
 
+/// Makes sure that the weights are whole, and says which ranges of them the storage was asked for.
+fn ranges_of_whole_weights(hub: &Hub, directory: &Path) -> Vec<Option<String>> {
+    let found = fs::read(directory.join("model.safetensors")).unwrap();
+    assert_eq!(found, weights());
+    (hub.storage.asked().iter())
+        .map(|asked| asked.headers.get("range").cloned())
+        .collect()
+}
+
 #[test]
 fn a_model_is_fetched_once_into_the_usual_cache() {
     let (hub, folder) = hub(0);
@@ -135,13 +144,7 @@ fn what_was_cut_off_goes_on_where_it_stopped() {
     let name: Name = "hf:tiny/bert".parse().unwrap();
     let settings = settings(&hub, folder.path());
     let directory = becr_hub::Hub::new(settings).fetch(&name, &watcher).unwrap();
-    assert_eq!(
-        fs::read(directory.join("model.safetensors")).unwrap(),
-        weights()
-    );
-    let ranges: Vec<_> = (hub.storage.asked().iter())
-        .map(|asked| asked.headers.get("range").cloned())
-        .collect();
+    let ranges = ranges_of_whole_weights(&hub, &directory);
     let expected = [
         None,
         Some("bytes=100000-".into()),
