@@ -133,7 +133,8 @@ impl<'a> Lines<'a> {
                 Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(whole))),
                 Some("gzip"),
             ),
-            [0x28, 0xb5, 0x2f, 0xfd] => {
+            // A zstd file may open with a skippable frame (0x184D2A50 to 0x184D2A5F) instead of a data frame.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(whole)
                     .map_err(|e| Error::io("read", path, e))?;
                 (Box::new(BufReader::new(decoder)), Some("zstd"))
@@ -283,6 +284,9 @@ mod tests {
         assert_eq!(read(&members, OnError::Stop).unwrap().0, plain);
         let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
         assert_eq!(read(&frame, OnError::Stop).unwrap().0, plain);
+        let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+        let both = [&skippable[..], &frame].concat();
+        assert_eq!(read(&both, OnError::Stop).unwrap().0, plain);
     }
 
     #[test]
