@@ -9,6 +9,8 @@ use burn::backend::cuda::CudaDevice;
 use burn::cubecl::config::autotune::AutotuneLevel;
 use burn::cubecl::config::cache::CacheConfig;
 use burn::cubecl::config::{CubeClRuntimeConfig, RuntimeConfig};
+use burn::cubecl::cuda::CudaRuntime;
+use burn::cubecl::prelude::Runtime;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,15 +33,16 @@ pub fn on_cuda(
     tokens_per_launch: usize,
     cache: &Path,
 ) -> Result<Box<dyn Backend>, EncodeError> {
-    prepare(cache)?;
+    prepare(index, cache)?;
     let shapes = Shapes::fixed(tokens_per_launch);
     let encoder = BurnEncoder::<Cuda>::new(config, weights, CudaDevice::new(index), shapes)?;
     Ok(Box::new(encoder))
 }
 
-/// Checks that a GPU can be used at all and chooses where its kernels are kept: before the first tensor.
-pub fn prepare(cache: &Path) -> Result<(), EncodeError> {
+/// Checks that the `index`-th GPU can be used and chooses where its kernels are kept: before the first tensor.
+pub fn prepare(index: usize, cache: &Path) -> Result<(), EncodeError> {
     find_driver(&["/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"])?;
+    find_gpu(index, count_gpus()?)?;
     find_headers(std::env::var_os("CUDA_PATH").map(PathBuf::from))?;
     keep_kernels(cache)
 }
@@ -63,6 +66,31 @@ fn find_driver(devices: &[&str]) -> Result<(), EncodeError> {
         "no NVIDIA GPU here: none of {} exists; install the NVIDIA driver, or use the CPU instead",
         devices.join(", ")
     )))
+}
+
+/// Asks the driver how many GPUs this process may use, without touching one.
+fn count_gpus() -> Result<usize, EncodeError> {
+    // The driver's library is loaded here; where it is not found there is a panic.
+    let devices = || CudaRuntime::enumerate_devices(0, &());
+    let devices = std::panic::catch_unwind(devices).map_err(|_| {
+        error("the library of the NVIDIA driver (libcuda) cannot be loaded; is it where the system looks for libraries?")
+    })?;
+    Ok(devices.len())
+}
+
+/// Looks for a GPU by its number.
+fn find_gpu(index: usize, count: usize) -> Result<(), EncodeError> {
+    let there = match count {
+        0 => "the driver shows none".to_owned(),
+        1 => "there is one, number 0".to_owned(),
+        _ => format!("there are {count}, numbers 0 to {}", count - 1),
+    };
+    match index < count {
+        true => Ok(()),
+        false => Err(error(format!(
+            "no GPU with the number {index}: {there} (CUDA_VISIBLE_DEVICES chooses and numbers those that a process sees)"
+        ))),
+    }
 }
 
 /// Looks for the CUDA headers that kernels are compiled with at run time.
@@ -113,6 +141,19 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(message.contains("/nowhere/nvidiactl") && message.contains("NVIDIA driver"));
+    }
+
+    #[test]
+    fn a_gpu_that_is_not_there_is_told_by_its_number() {
+        assert!(find_gpu(0, 1).is_ok() && find_gpu(3, 4).is_ok());
+        for (index, count, told) in [(0, 0, "none"), (1, 1, "one, number 0"), (4, 4, "0 to 3")] {
+            let message = find_gpu(index, count).unwrap_err().to_string();
+            let number = format!("number {index}");
+            assert!(
+                message.contains(&number) && message.contains(told),
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Parameters<B: Backend> {
     pub(crate) epsilon: f64,
     /// Attention scores are multiplied by this; `None` if the query weights are already.
     pub(crate) score_scale: Option<f32>,
+    /// In training, rows are folded, since gradients of parameters are sums over them.
+    pub(crate) purpose: Purpose,
 }
 
 /// One encoder layer.
@@ -90,6 +92,7 @@ impl<B: Backend> Parameters<B> {
             heads: config.num_attention_heads,
             epsilon: config.layer_norm_eps,
             score_scale,
+            purpose,
         }
     }
 }

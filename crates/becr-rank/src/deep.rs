@@ -11,8 +11,6 @@ use becr_store::{Record, Shape};
 pub(crate) struct DeepQuery {
     /// What the engine compares with documents.
     pub(crate) composite: CompositeQuery,
-    /// Footprints of the distinct vectors, `[layer][vector][bits / 32]`.
-    pub(crate) footprints: Vec<u32>,
     /// ω·α, `[layer][term][kernel]`, as the log-sums lie.
     pub(crate) weights: Vec<f64>,
     document_vector: DocumentVector,
@@ -53,7 +51,6 @@ impl DeepQuery {
             composite,
             weights,
             document_vector,
-            footprints,
         })
     }
 
@@ -66,11 +63,6 @@ impl DeepQuery {
     /// The composed document-vector similarity; `None` for a document without a token.
     pub(crate) fn document_vector(&self, record: &Record<'_>) -> Option<f32> {
         (record.tokens() > 0).then(|| self.document_vector.similarity(record.mean()))
-    }
-
-    /// What it is composed of: the similarity of each distinct vector to the document's mean.
-    pub(crate) fn document_vectors(&self, record: &Record<'_>) -> impl Iterator<Item = f32> {
-        self.document_vector.each(record.mean())
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::lexical::COUNT;
 use crate::score::{Buffers, Turn};
 use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker};
-use becr_footprint::CompositeQuery;
 use becr_store::DocumentStore;
 
 /// A candidate with its features, none of them standardised. Deep ones are computed when asked for.
@@ -66,15 +65,6 @@ impl Examined<'_> {
         deep.document_vector(&self.turn.record)
     }
 
-    /// The similarity of each of the query's distinct vectors to the document's mean vector, in the place of what
-    /// `out` had: what the composed similarity is a weighted sum of.
-    pub fn document_vectors(&self, out: &mut Vec<f32>) {
-        out.clear();
-        if let Some(deep) = &self.query.deep {
-            out.extend(deep.document_vectors(&self.turn.record));
-        }
-    }
-
     /// γ·CLS as the record has it, whether the head uses it or not.
     pub fn cls(&self) -> f32 {
         self.turn.record.cls()
@@ -99,20 +89,10 @@ impl Examined<'_> {
     /// The composed similarity of every token to every term, `[layer][term][token]`, in the place of what `out` had.
     pub fn similarities(&mut self, out: &mut Vec<f32>) -> Result<(), RankError> {
         out.clear();
-        match &self.query.deep {
-            Some(deep) => self.similarities_to(&deep.composite, out),
-            None => Ok(()),
-        }
-    }
-
-    /// The similarity of every token to every term of a query of the caller's, such as
-    /// [`RankQuery::taken_apart`]: `[layer][term][token]`.
-    pub fn similarities_to(
-        &mut self,
-        query: &CompositeQuery,
-        out: &mut Vec<f32>,
-    ) -> Result<(), RankError> {
-        out.clear();
+        let Some(deep) = &self.query.deep else {
+            return Ok(());
+        };
+        let query = &deep.composite;
         out.resize(query.layers() * query.terms().len() * self.tokens(), 0.0);
         let (engine, document) = (&self.ranker.engine, &self.turn.document);
         Ok(engine.similarities(query, document, &mut self.buffers.engine, out)?)

@@ -3,7 +3,7 @@
 use crate::deep::{DeepQuery, term_weights};
 use crate::lexical::{LexicalQuery, idf};
 use crate::{Options, RankError, Ranker, Variant};
-use becr_footprint::{CompositeQuery, GroupWeight};
+use becr_footprint::CompositeQuery;
 use becr_store::{DocumentStore, GroupStore};
 use becr_text::groups::Coverage;
 
@@ -103,20 +103,6 @@ impl RankQuery {
     /// How many distinct vectors its terms are composed of.
     pub fn vectors(&self) -> usize {
         self.composite().map_or(0, CompositeQuery::groups)
-    }
-
-    /// Every distinct vector as a term of its own, so that the engine tells the similarity of each to each token:
-    /// what composition weights are learned from.
-    pub fn taken_apart(&self) -> Result<Option<CompositeQuery>, RankError> {
-        let Some(deep) = &self.deep else {
-            return Ok(None);
-        };
-        let (layers, vectors) = (deep.composite.layers(), deep.composite.groups());
-        let bits = 32 * deep.footprints.len() / (layers * vectors);
-        let alone = |group| vec![GroupWeight { group, weight: 1.0 }];
-        let terms = (0..vectors).map(alone).collect();
-        let query = CompositeQuery::from_footprints(bits, layers, &deep.footprints, terms)?;
-        Ok(Some(query))
     }
 }
 

@@ -25,12 +25,10 @@ pub(crate) struct Batch {
 /// What the deep part is computed from: the less is learned, the more is known beforehand.
 #[derive(Debug, Clone)]
 pub(crate) enum Deep {
-    /// Kernels and composition are fixed.
+    /// Kernels are fixed.
     Pooled(Pooled),
-    /// Composition is fixed.
+    /// The encoder is fixed.
     Histograms(Histograms),
-    /// Token groups are fixed.
-    Groups(Groups),
     /// Nothing is fixed: the encoder runs.
     Texts(Box<Texts>),
     /// Query and document in one sequence each, for the vanilla ranker.
@@ -70,21 +68,6 @@ pub(crate) struct Terms {
     pub(crate) shares: Vec<f32>,
     /// `[query][term]`: ω.
     pub(crate) weights: Vec<f32>,
-}
-
-/// Similarities of token groups and tokens.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Groups {
-    /// How the groups make terms.
-    pub(crate) terms: Terms,
-    /// Tokens per document; those that a document lacks are not `valid`.
-    pub(crate) tokens: usize,
-    /// `[query][group][layer][candidate][token]`.
-    pub(crate) similarities: Vec<f32>,
-    /// `[query][candidate][token]`: 1 for a token, 0 for padding.
-    pub(crate) valid: Vec<f32>,
-    /// `[query][group][candidate]`: similarity of the group and the document's mean vector.
-    pub(crate) means: Vec<f32>,
 }
 
 /// Sequences for the encoder.

@@ -31,7 +31,7 @@ pub struct TrainOptions {
     pub encoder_rate: f64,
     /// Share of the steps in which the rate grows from 0; it then falls linearly to 0.
     pub warm_up: f64,
-    /// Pulls weights towards 0 (AdamW); kernels, composition and norms are left alone.
+    /// Pulls weights towards 0 (AdamW); kernels and norms are left alone.
     pub weight_decay: f64,
     /// Longest gradient, over all parameters together; a longer one is shortened to it.
     pub clip: f64,
@@ -132,9 +132,6 @@ pub struct ModelOptions {
     pub train_kernels: bool,
     /// Kernels never get narrower than this.
     pub sigma_floor: f32,
-    /// Learn the weights of uni-grams and of pairs by distance. Slow on a CPU: every token of every document is compared
-    /// anew in each step, so keep to few layers, short documents and small batches.
-    pub train_composition: bool,
     /// Use the similarity of the query and the document's mean vector.
     pub document_vector: bool,
     /// Learn γ, the weights of the document's `[CLS]` vector. Needs a trained encoder: an index keeps one number.
@@ -160,7 +157,6 @@ impl Default for ModelOptions {
             stop_words: false,
             train_kernels: false,
             sigma_floor: 0.1,
-            train_composition: false,
             document_vector: true,
             cls: false,
             noise: 0.0,

@@ -1,7 +1,7 @@
 //! Numbers of queries with different numbers of documents, terms and tokens, laid out as the network takes them.
 
 use super::{Looked, Row};
-use crate::batch::{Groups, Histograms, Terms};
+use crate::batch::{Histograms, Terms};
 use crate::model::bins::{self, BINS};
 use becr_rank::RankQuery;
 
@@ -44,38 +44,6 @@ impl<'a> Padded<'a> {
                 }
                 made.weights.push(term.weight);
                 made.pairs.push(pair as i32);
-            }
-        }
-        made
-    }
-
-    pub(super) fn groups(&self, layers: usize, kinds: usize) -> Groups {
-        let most =
-            |count: fn(&Looked) -> usize| self.looked.iter().map(count).max().unwrap_or(0).max(1);
-        let terms = Terms::of(self.looked.iter().map(|(query, _)| query), kinds);
-        let tokens = most(|(_, rows)| rows.iter().map(|row| row.tokens).max().unwrap_or(0));
-        let (queries, candidates) = (self.looked.len(), self.candidates);
-        let mut made = Groups {
-            tokens,
-            similarities: vec![0.0; queries * terms.groups * layers * candidates * tokens],
-            valid: vec![0.0; queries * candidates * tokens],
-            means: vec![0.0; queries * terms.groups * candidates],
-            terms,
-        };
-        for (number, (query, rows)) in self.looked.iter().enumerate() {
-            let vectors = query.vectors();
-            for (candidate, row) in rows.iter().enumerate() {
-                made.valid[(number * candidates + candidate) * tokens..][..row.tokens].fill(1.0);
-                for vector in 0..vectors {
-                    let group = number * made.terms.groups + vector;
-                    made.means[group * candidates + candidate] = row.means[vector];
-                    for layer in 0..layers {
-                        let from = &row.similarities[(layer * vectors + vector) * row.tokens..]
-                            [..row.tokens];
-                        let to = ((group * layers + layer) * candidates + candidate) * tokens;
-                        made.similarities[to..][..row.tokens].copy_from_slice(from);
-                    }
-                }
             }
         }
         made

@@ -20,7 +20,6 @@ enum Detail {
     Nothing,
     LogSums,
     Histograms,
-    Groups,
 }
 
 /// A document as its query sees it.
@@ -34,11 +33,9 @@ pub(crate) struct Row {
     pub(crate) cls: f32,
     /// `[layer][kernel]`: log-sums, summed over the terms with their weights.
     pub(crate) log_sums: Vec<f32>,
-    /// `[layer][term or vector][token]`.
+    /// `[layer][term][token]`.
     pub(crate) similarities: Vec<f32>,
     pub(crate) tokens: usize,
-    /// Similarities of the query's vectors and the document's mean vector.
-    pub(crate) means: Vec<f32>,
 }
 
 /// A query and the documents picked for it.
@@ -73,10 +70,9 @@ impl<'a> Frozen<'a> {
             lexical: ranker.head().lexical.iter().map(place).collect(),
             ranker,
             examples,
-            detail: match (options.train_composition, options.train_kernels) {
-                (true, _) => Detail::Groups,
-                (false, true) => Detail::Histograms,
-                (false, false) => Detail::LogSums,
+            detail: match options.train_kernels {
+                true => Detail::Histograms,
+                false => Detail::LogSums,
             },
         }
     }
@@ -107,10 +103,6 @@ impl<'a> Frozen<'a> {
         let query = self
             .ranker
             .query(&snapshot, &example.query, &Options::default(), None)?;
-        let apart = match detail {
-            Detail::Groups => query.taken_apart()?,
-            _ => None,
-        };
         let candidates: Vec<_> = picked.documents.iter().map(plain).collect();
         let mut rows = Vec::with_capacity(candidates.len());
         let seen = self
@@ -122,12 +114,6 @@ impl<'a> Frozen<'a> {
                     Detail::Nothing => {}
                     Detail::LogSums => row.log_sums = self.log_sums(&query, examined.log_sums()?),
                     Detail::Histograms => examined.similarities(&mut row.similarities)?,
-                    Detail::Groups => {
-                        if let Some(apart) = &apart {
-                            examined.similarities_to(apart, &mut row.similarities)?;
-                            examined.document_vectors(&mut row.means);
-                        }
-                    }
                 }
                 rows.push(row);
                 Ok::<(), RankError>(())
@@ -256,7 +242,6 @@ impl Source for Frozen<'_> {
                 document_vector,
                 ..padded.histograms(layers)
             }),
-            Detail::Groups => Deep::Groups(padded.groups(layers, self.kinds())),
             Detail::Nothing | Detail::LogSums => Deep::Pooled(Pooled {
                 log_sums: padded.log_sums(layers * self.ranker.kernels().len()),
                 document_vector,

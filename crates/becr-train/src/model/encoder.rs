@@ -9,6 +9,7 @@ use becr_encoder::{Centre, Shape};
 use becr_encoder_burn::{Input, MASKED, Parameters, Purpose};
 use becr_model::{Config, Similarity, Weights};
 use burn::tensor::{Int, Tensor, TensorData, backend::Backend};
+use rayon::prelude::*;
 
 /// Keeps the length of a vector from being 0.
 const LEAST_SQUARE: f64 = 1e-12;
@@ -192,8 +193,13 @@ impl<B: Backend> EncoderTensors<B> {
             return cosines;
         };
         let shape = cosines.dims();
-        let mut random = Random::new(seed, &[layer as u64]);
-        let normal = (0..shape.iter().product()).map(|_| self.noise * random.normal());
+        // Each query has its own numbers, so that they are drawn on all cores: a GPU waits for them.
+        let (noise, count) = (self.noise, shape[1] * shape[2]);
+        let of_query = |query: usize| {
+            let mut random = Random::new(seed, &[layer as u64, query as u64]);
+            (0..count).map(move |_| noise * random.normal())
+        };
+        let normal = (0..shape[0]).into_par_iter().flat_map_iter(of_query);
         let normal = place.tensor(normal.collect(), shape);
         let spread = (cosines.clone().square().neg() + (1.0 + NOISE_GUARD)).clamp_min(NOISE_GUARD);
         cosines + spread.sqrt() * normal

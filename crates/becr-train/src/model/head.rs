@@ -34,7 +34,7 @@ pub(crate) struct HeadTensors<B: Backend> {
     /// `[1, kernel]`.
     sigma: Tensor<B, 2>,
     epsilon: f32,
-    /// `[kind, 1]`: logarithms of the weights of uni-grams and of pairs by distance.
+    /// `[kind, 1]`: the weights of uni-grams and of pairs by distance, which stay as they are.
     composition: Tensor<B, 2>,
     /// `[feature, 1]`: β, and the weights of other features.
     features: Tensor<B, 2>,
@@ -66,7 +66,7 @@ impl<B: Backend> HeadTensors<B> {
             .collect();
         let composition: Vec<f32> = std::iter::once(&deep.composition.unigram)
             .chain(&deep.composition.pairs)
-            .map(|weight| weight.ln())
+            .copied()
             .collect();
         let kinds = composition.len();
         let features: Vec<f32> = (head.lexical.iter().chain(&head.others.features))
@@ -100,11 +100,6 @@ impl<B: Backend> HeadTensors<B> {
         if self.options.train_kernels {
             head.deep.kernels.mu = values(self.mu.clone());
             head.deep.kernels.sigma = values(self.sigma.clone());
-        }
-        if self.options.train_composition {
-            let weights = values(self.composition.clone().exp());
-            head.deep.composition.unigram = weights[0];
-            head.deep.composition.pairs = weights[1..].to_vec();
         }
         let features = head.lexical.iter_mut().chain(&mut head.others.features);
         for (feature, weight) in features.zip(values(self.features.clone())) {
@@ -185,7 +180,7 @@ impl<B: Backend> HeadTensors<B> {
         let kinds = self.composition.dims()[0];
         let shares = place.tensor(terms.shares.clone(), [queries * count * groups, kinds]);
         let raw = shares
-            .matmul(self.composition.clone().exp())
+            .matmul(self.composition.clone())
             .reshape([queries, count, groups]);
         // A term that is only padding has nothing to share out.
         let sum = raw.clone().sum_dim(2);
@@ -251,9 +246,6 @@ impl<B: Backend> Learned<B> for HeadTensors<B> {
             show("mu", false, None, &mut self.mu);
             let floor = self.options.sigma_floor;
             show("sigma", false, Some(floor), &mut self.sigma);
-        }
-        if self.options.train_composition {
-            show("composition", false, None, &mut self.composition);
         }
         if let (Some(gamma), true) = (&mut self.cls, self.options.cls) {
             show("cls", true, None, gamma);

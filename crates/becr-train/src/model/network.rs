@@ -1,10 +1,10 @@
 //! From a batch to scores.
 
 use super::encoder::EncoderTensors;
-use super::head::{HeadTensors, Similarities};
+use super::head::HeadTensors;
 use super::parameter::{Learned, Parameter};
 use super::place::Place;
-use crate::batch::{Batch, Deep, Groups, Terms, Texts};
+use crate::batch::{Batch, Deep, Terms, Texts};
 use crate::learn::Scores;
 use burn::tensor::{Tensor, backend::Backend};
 
@@ -25,9 +25,6 @@ impl<B: Backend> Scores<B> for Network<B> {
         let deep = match &batch.deep {
             Deep::Pooled(pooled) => head.pooled(pooled, place),
             Deep::Histograms(histograms) => head.histograms(histograms, place),
-            Deep::Groups(groups) => {
-                head.similarities(self.composed(groups, queries, candidates), candidates)
-            }
             Deep::Texts(texts) => self.read(texts, queries, candidates),
             // Only the vanilla ranker reads these.
             Deep::Joined(_) => place.zeros([pairs, 1]),
@@ -57,25 +54,6 @@ impl<B: Backend> Network<B> {
         match head.cls(cls) {
             Some(score) => deep + score,
             None => deep,
-        }
-    }
-
-    /// Composes the similarities of token groups.
-    fn composed(&self, batch: &Groups, queries: usize, candidates: usize) -> Similarities<B> {
-        let place = &self.place;
-        let &Groups {
-            ref terms, tokens, ..
-        } = batch;
-        let width = batch.similarities.len() / (queries * terms.groups).max(1);
-        let weights = self.head.composition(terms, queries, place);
-        let groups = place.tensor(batch.similarities.clone(), [queries, terms.groups, width]);
-        let means = place.tensor(batch.means.clone(), [queries, terms.groups, candidates]);
-        Similarities {
-            comparable: terms.comparable(&batch.valid, candidates, tokens, place),
-            tokens: weights.clone().matmul(groups),
-            valid: place.tensor(batch.valid.clone(), [queries, 1, candidates * tokens]),
-            means: weights.matmul(means),
-            weights: place.tensor(terms.weights.clone(), [queries, terms.terms]),
         }
     }
 }

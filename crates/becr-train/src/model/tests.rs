@@ -2,7 +2,7 @@
 
 use super::bins::{self, BINS};
 use super::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla};
-use crate::batch::{Batch, Deep, Groups, Histograms, Pooled, Sequences, Terms, Texts};
+use crate::batch::{Batch, Deep, Histograms, Pooled, Sequences, Terms, Texts};
 use crate::learn::{Gradients, Scores};
 use crate::random::Random;
 use crate::{Loss, ModelOptions};
@@ -47,6 +47,17 @@ fn head(random: &mut Random) -> Head {
     head
 }
 
+/// Similarities of token groups and tokens.
+struct Groups {
+    terms: Terms,
+    /// `[query][group][layer][candidate][token]`.
+    similarities: Vec<f32>,
+    /// `[query][candidate][token]`: 1 for a token, 0 for padding.
+    valid: Vec<f32>,
+    /// `[query][group][candidate]`.
+    means: Vec<f32>,
+}
+
 /// Queries of two terms, of which the second query lacks one, with padding wherever padding can be.
 fn groups(random: &mut Random) -> Groups {
     let mut similarity = |count: usize| -> Vec<f32> {
@@ -77,7 +88,6 @@ fn groups(random: &mut Random) -> Groups {
             shares,
             weights: vec![0.7, 0.3, 1.0, 0.0],
         },
-        tokens: TOKENS,
         similarities,
         valid: valid.collect(),
         means,
@@ -112,7 +122,6 @@ fn network(head: &Head, options: &ModelOptions) -> Network<B> {
 fn everything() -> ModelOptions {
     ModelOptions {
         train_kernels: true,
-        train_composition: true,
         ..ModelOptions::default()
     }
 }
@@ -220,15 +229,9 @@ fn gradients_are_those_of_central_differences() {
     let head = head(&mut random);
     let linear = ["alpha", "features", "document_vector"];
     let kernels = [&linear[..], &["mu", "sigma"]].concat();
-    let all = [&kernels[..], &["composition"]].concat();
-    let no_composition = ModelOptions {
-        train_composition: false,
-        ..everything()
-    };
     let cases = [
         (pooled(&mut random), ModelOptions::default(), &linear[..]),
-        (histograms(&mut random), no_composition, &kernels),
-        (Deep::Groups(groups(&mut random)), everything(), &all),
+        (histograms(&mut random), everything(), &kernels),
     ];
     for (deep, options, expected) in cases {
         let batch = batch(deep, &mut random);
@@ -334,7 +337,6 @@ fn gradients_reach_the_embeddings() {
     };
     let expected = [
         "alpha",
-        "composition",
         "cls",
         "document_vector",
         "sigma",
@@ -440,14 +442,12 @@ fn all_inputs_give_the_same_scores() {
     let scores =
         |batch: &Batch| -> Vec<f64> { network.scores(batch).into_data().iter::<f64>().collect() };
     let expected = scores(&batch);
-    for deep in [Deep::Histograms(histograms), Deep::Groups(groups)] {
-        batch.deep = deep;
-        for (found, expected) in scores(&batch).iter().zip(&expected) {
-            assert!(
-                (found - expected).abs() <= 1e-4 * expected.abs(),
-                "{found} {expected}"
-            );
-        }
+    batch.deep = Deep::Histograms(histograms);
+    for (found, expected) in scores(&batch).iter().zip(&expected) {
+        assert!(
+            (found - expected).abs() <= 1e-4 * expected.abs(),
+            "{found} {expected}"
+        );
     }
 }
 

@@ -212,7 +212,6 @@ fn an_encoder_learns_with_its_head() {
                 noise: 0.1,
                 vanilla_steps: 6,
                 train_kernels: true,
-                train_composition: true,
                 ..ModelOptions::default()
             })
         };

@@ -91,10 +91,9 @@ fn check_served(gamma: Option<&[f32]>) {
         let mut head = head(&sample, &options);
         head.others.cls = gamma.map(<[f32]>::to_vec);
         let served = served(&sample, &head, &examples);
-        for (train_kernels, train_composition) in [(false, false), (true, false), (true, true)] {
+        for train_kernels in [false, true] {
             let options = ModelOptions {
                 train_kernels,
-                train_composition,
                 ..options.clone()
             };
             let source = Frozen::new(&sample.store, ranker(&sample, &head), &examples, &options);
@@ -180,16 +179,11 @@ fn a_small_head_learns() {
     let sample = Sample::new();
     let examples = sample.examples(64);
     let validation = sample.validation(&examples[..24]);
-    for (train_kernels, train_composition, loss) in [
-        (false, false, crate::Loss::Softmax),
-        (true, false, crate::Loss::Pairwise),
-        (true, true, crate::Loss::Softmax),
-    ] {
+    for (train_kernels, loss) in [(false, crate::Loss::Softmax), (true, crate::Loss::Pairwise)] {
         let options = TrainOptions {
             loss,
             ..options(ModelOptions {
                 train_kernels,
-                train_composition,
                 ..ModelOptions::default()
             })
         };
@@ -297,7 +291,6 @@ fn run(
         validate_every: 10,
         ..options(ModelOptions {
             train_kernels: true,
-            train_composition: true,
             ..ModelOptions::default()
         })
     };

@@ -11,6 +11,7 @@ use becr_encoder::Centre;
 use becr_rank::{RankQuery, Ranker};
 use becr_store::Store;
 use becr_text::pieces::WordPieces;
+use rayon::prelude::*;
 
 /// Purpose of random numbers.
 const NOISE: u64 = 3;
@@ -75,11 +76,11 @@ impl<'a> TextSource<'a> {
     /// WordPieces of every document, `[query][candidate]`; none where there is no document.
     fn documents(&self, picked: &[Picked], candidates: usize) -> Result<Vec<Vec<u32>>, TrainError> {
         let snapshot = self.store.snapshot()?;
-        let mut documents = Vec::with_capacity(picked.len() * candidates);
+        let mut texts = Vec::with_capacity(picked.len() * candidates);
         for picked in picked {
             for at in 0..candidates {
                 let Some(document) = picked.documents.get(at) else {
-                    documents.push(Vec::new());
+                    texts.push(None);
                     continue;
                 };
                 let text = snapshot
@@ -88,12 +89,19 @@ impl<'a> TextSource<'a> {
                         id: self.examples[picked.example].id.clone(),
                         number: document.number,
                     })?;
-                let mut ids = self.pieces.document(&text.title, &text.text).pieces.ids;
-                ids.truncate(self.max_document_tokens);
-                documents.push(ids);
+                texts.push(Some(text));
             }
         }
-        Ok(documents)
+        // A GPU waits for this.
+        let documents = texts.par_iter().map(|text| {
+            let Some(text) = text else {
+                return Vec::new();
+            };
+            let mut ids = self.pieces.document(&text.title, &text.text).pieces.ids;
+            ids.truncate(self.max_document_tokens);
+            ids
+        });
+        Ok(documents.collect())
     }
 
     fn apart(

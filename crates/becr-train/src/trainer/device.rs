@@ -83,9 +83,9 @@ fn without_gpus(index: usize) -> TrainError {
 }
 
 #[cfg(feature = "cuda")]
-fn check_cuda(_: usize) -> Result<(), TrainError> {
+fn check_cuda(index: usize) -> Result<(), TrainError> {
     use becr_encoder_burn::cuda::{default_cache, prepare};
-    Ok(prepare(&default_cache())?)
+    Ok(prepare(index, &default_cache())?)
 }
 
 #[cfg(feature = "cuda")]
