@@ -1,6 +1,7 @@
 //! NVIDIA GPUs.
 
 use crate::encoder::BurnEncoder;
+use crate::gpu::{find_driver, find_gpu, find_headers};
 use crate::shapes::Shapes;
 use crate::turn::error;
 use becr_encoder::{Backend, EncodeError};
@@ -57,17 +58,6 @@ pub fn default_cache() -> PathBuf {
         .join("becr/kernels")
 }
 
-/// Looks for the driver before burn does, which would panic without it.
-fn find_driver(devices: &[&str]) -> Result<(), EncodeError> {
-    if devices.iter().any(|device| Path::new(device).exists()) {
-        return Ok(());
-    }
-    Err(error(format!(
-        "no NVIDIA GPU here: none of {} exists; install the NVIDIA driver, or use the CPU instead",
-        devices.join(", ")
-    )))
-}
-
 /// Asks the driver how many GPUs this process may use, without touching one.
 fn count_gpus() -> Result<usize, EncodeError> {
     // The driver's library is loaded here; where it is not found there is a panic.
@@ -76,40 +66,6 @@ fn count_gpus() -> Result<usize, EncodeError> {
         error("the library of the NVIDIA driver (libcuda) cannot be loaded; is it where the system looks for libraries?")
     })?;
     Ok(devices.len())
-}
-
-/// Looks for a GPU by its number.
-fn find_gpu(index: usize, count: usize) -> Result<(), EncodeError> {
-    let there = match count {
-        0 => "the driver shows none".to_owned(),
-        1 => "there is one, number 0".to_owned(),
-        _ => format!("there are {count}, numbers 0 to {}", count - 1),
-    };
-    match index < count {
-        true => Ok(()),
-        false => Err(error(format!(
-            "no GPU with the number {index}: {there} (CUDA_VISIBLE_DEVICES chooses and numbers those that a process sees)"
-        ))),
-    }
-}
-
-/// Looks for the CUDA headers that kernels are compiled with at run time.
-fn find_headers(cuda_path: Option<PathBuf>) -> Result<(), EncodeError> {
-    let usual = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from);
-    let places = cuda_path.map_or(usual.to_vec(), |path| vec![path]);
-    let headers = |place: &PathBuf| place.join("include");
-    if places.iter().map(headers).any(|path| path.exists()) {
-        return Ok(());
-    }
-    let tried: Vec<_> = places
-        .iter()
-        .map(|p| headers(p).display().to_string())
-        .collect();
-    Err(error(format!(
-        "kernels are compiled when they are first needed, but the CUDA headers are not at {}; point CUDA_PATH \
-         to a CUDA installation (the headers and libnvrtc suffice)",
-        tried.join(" or ")
-    )))
 }
 
 /// Chooses little tuning, and where its results and compiled kernels are kept. `CUBECL_AUTOTUNE_LEVEL` overrides
@@ -129,38 +85,4 @@ fn keep_kernels(cache: &Path) -> Result<(), EncodeError> {
     // A process has one configuration. Setting it twice panics, so the first one stays.
     CubeClRuntimeConfig::storage().lock().get_or_insert(config);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_machine_without_a_driver_is_told_so() {
-        let message = find_driver(&["/nowhere/nvidiactl"])
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("/nowhere/nvidiactl") && message.contains("NVIDIA driver"));
-    }
-
-    #[test]
-    fn a_gpu_that_is_not_there_is_told_by_its_number() {
-        assert!(find_gpu(0, 1).is_ok() && find_gpu(3, 4).is_ok());
-        for (index, count, told) in [(0, 0, "none"), (1, 1, "one, number 0"), (4, 4, "0 to 3")] {
-            let message = find_gpu(index, count).unwrap_err().to_string();
-            let number = format!("number {index}");
-            assert!(
-                message.contains(&number) && message.contains(told),
-                "{message}"
-            );
-        }
-    }
-
-    #[test]
-    fn missing_headers_name_the_variable() {
-        let directory = tempfile::tempdir().unwrap();
-        let found = find_headers(Some(directory.path().to_path_buf()));
-        let message = found.unwrap_err().to_string();
-        assert!(message.contains("CUDA_PATH") && message.contains("include"));
-    }
 }

@@ -29,6 +29,8 @@ pub mod cuda;
 mod encoder;
 mod footprints;
 mod forward;
+#[cfg(any(test, feature = "cuda"))]
+mod gpu;
 mod learned;
 mod parameters;
 mod results;

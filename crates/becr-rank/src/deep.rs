@@ -117,22 +117,16 @@ impl DocumentVector {
     }
 
     fn similarity(&self, mean: &[u8]) -> f32 {
-        let weights = self.vectors.iter().map(|(weight, _)| weight);
-        let parts = weights.zip(self.each(mean));
-        parts.map(|(weight, cosine)| weight * cosine).sum()
-    }
-
-    fn each(&self, mean: &[u8]) -> impl Iterator<Item = f32> {
         let mean = mean.as_chunks::<4>().0;
-        self.vectors.iter().map(move |(_, vector)| {
-            let differing = vector
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .zip(mean)
-                .map(|(a, b)| (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones());
-            self.cosines[differing.sum::<u32>() as usize]
-        })
+        let part =
+            |(weight, vector): &(f32, Vec<u8>)| {
+                let differing =
+                    vector.as_chunks::<4>().0.iter().zip(mean).map(|(a, b)| {
+                        (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones()
+                    });
+                weight * self.cosines[differing.sum::<u32>() as usize]
+            };
+        self.vectors.iter().map(part).sum()
     }
 }
 

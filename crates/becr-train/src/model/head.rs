@@ -133,7 +133,7 @@ impl<B: Backend> HeadTensors<B> {
         (similarity - self.mean) / self.deviation * self.document_vector.clone()
     }
 
-    /// `[pair, 1]`: the deep part with fixed kernels and composition.
+    /// `[pair, 1]`: the deep part when kernels are fixed.
     pub(crate) fn pooled(&self, batch: &Pooled, place: &Place<B>) -> Tensor<B, 2> {
         let pairs = batch.document_vector.len();
         let [layers, kernels] = self.alpha.dims();
@@ -143,7 +143,7 @@ impl<B: Backend> HeadTensors<B> {
             + self.document_vector(place.tensor(batch.document_vector.clone(), [pairs, 1]))
     }
 
-    /// `[pair, 1]`: the deep part with a fixed composition.
+    /// `[pair, 1]`: the deep part when the encoder is fixed.
     pub(crate) fn histograms(&self, batch: &Histograms, place: &Place<B>) -> Tensor<B, 2> {
         let (rows, pairs) = (batch.weights.len(), batch.document_vector.len());
         let [layers, kernels] = self.alpha.dims();

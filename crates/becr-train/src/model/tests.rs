@@ -47,53 +47,6 @@ fn head(random: &mut Random) -> Head {
     head
 }
 
-/// Similarities of token groups and tokens.
-struct Groups {
-    terms: Terms,
-    /// `[query][group][layer][candidate][token]`.
-    similarities: Vec<f32>,
-    /// `[query][candidate][token]`: 1 for a token, 0 for padding.
-    valid: Vec<f32>,
-    /// `[query][group][candidate]`.
-    means: Vec<f32>,
-}
-
-/// Queries of two terms, of which the second query lacks one, with padding wherever padding can be.
-fn groups(random: &mut Random) -> Groups {
-    let mut similarity = |count: usize| -> Vec<f32> {
-        (0..count)
-            .map(|_| (random.normal() * 0.4).clamp(-0.99, 0.99))
-            .collect()
-    };
-    let similarities = similarity(QUERIES * GROUPS * LAYERS * CANDIDATES * TOKENS);
-    let means = similarity(QUERIES * GROUPS * CANDIDATES);
-    // [query][term][group][kind], as a uni-gram or a pair at distance 1, 2 or 3.
-    let mut shares = vec![0.0; QUERIES * TERMS * GROUPS * 4];
-    let mut share = |query: usize, term: usize, group: usize, kind: usize, share: f32| {
-        shares[((query * TERMS + term) * GROUPS + group) * 4 + kind] = share;
-    };
-    share(0, 0, 0, 0, 1.0);
-    share(0, 0, 1, 1, 1.0);
-    share(0, 0, 2, 2, 1.0);
-    share(0, 1, 1, 0, 0.5);
-    share(0, 1, 2, 0, 0.5);
-    share(0, 1, 3, 3, 1.0);
-    share(1, 0, 0, 0, 1.0);
-    let valid =
-        (0..QUERIES * CANDIDATES * TOKENS).map(|at| f32::from(u8::from(at % TOKENS < 3 + at % 2)));
-    Groups {
-        terms: Terms {
-            terms: TERMS,
-            groups: GROUPS,
-            shares,
-            weights: vec![0.7, 0.3, 1.0, 0.0],
-        },
-        similarities,
-        valid: valid.collect(),
-        means,
-    }
-}
-
 fn batch(deep: Deep, random: &mut Random) -> Batch {
     Batch {
         ids: vec!["1".into(), "2".into()],
@@ -377,65 +330,42 @@ fn gradients_of_the_vanilla_ranker() {
     );
 }
 
-/// Composes and pools similarities in plain code, and lays the results out as the cheaper inputs have them.
+/// Pools similarities in plain code, and lays them out both as sums and as histograms.
 #[test]
 fn all_inputs_give_the_same_scores() {
     let mut random = Random::new(2, &[]);
     let head = head(&mut random);
-    let groups = groups(&mut random);
-    let raw = [0.25, 1.0, 0.5, 1.0 / 3.0];
+    let kernels = &head.deep.kernels;
     let mut pooled = Pooled::default();
     let mut histograms = Histograms::default();
-    for query in 0..QUERIES {
-        for candidate in 0..CANDIDATES {
-            let mut sums = vec![0.0; LAYERS * KERNELS];
-            let mut vector = 0.0;
-            for term in 0..TERMS {
-                let weight = groups.terms.weights[query * TERMS + term];
-                if weight == 0.0 {
-                    continue;
+    for pair in 0..QUERIES * CANDIDATES {
+        let mut sums = vec![0.0; LAYERS * KERNELS];
+        // The second query has one term only.
+        let weights: &[f32] = if pair < CANDIDATES {
+            &[0.7, 0.3]
+        } else {
+            &[1.0]
+        };
+        for &weight in weights {
+            for layer in 0..LAYERS {
+                let mut similarity = |_| (random.normal() * 0.4).clamp(-0.99, 0.99);
+                let tokens: Vec<f32> = (0..3 + pair % 2).map(&mut similarity).collect();
+                let mut row = vec![0.0; BINS];
+                bins::add(&tokens, &mut row);
+                histograms.bins.extend(row);
+                for (k, sum) in sums[layer * KERNELS..][..KERNELS].iter_mut().enumerate() {
+                    let (mu, sigma) = (kernels.mu[k], kernels.sigma[k]);
+                    let kernel = |c: &f32| (-0.5 * ((c - mu) / sigma).powi(2)).exp();
+                    *sum += weight * (1e-10 + tokens.iter().map(kernel).sum::<f32>()).ln();
                 }
-                let shares =
-                    &groups.terms.shares[(query * TERMS + term) * GROUPS * 4..][..GROUPS * 4];
-                let share =
-                    |g: usize| -> f32 { (0..4).map(|kind| shares[g * 4 + kind] * raw[kind]).sum() };
-                let total: f32 = (0..GROUPS).map(share).sum();
-                for layer in 0..LAYERS {
-                    let tokens: Vec<f32> = (0..TOKENS)
-                        .filter(|token| {
-                            groups.valid[(query * CANDIDATES + candidate) * TOKENS + token] > 0.0
-                        })
-                        .map(|token| {
-                            let at = |g: usize| {
-                                (((query * GROUPS + g) * LAYERS + layer) * CANDIDATES + candidate)
-                                    * TOKENS
-                                    + token
-                            };
-                            (0..GROUPS)
-                                .map(|g| share(g) / total * groups.similarities[at(g)])
-                                .sum()
-                        })
-                        .collect();
-                    let mut row = vec![0.0; BINS];
-                    bins::add(&tokens, &mut row);
-                    histograms.bins.extend(row);
-                    for (k, sum) in sums[layer * KERNELS..][..KERNELS].iter_mut().enumerate() {
-                        let (mu, sigma) = (head.deep.kernels.mu[k], head.deep.kernels.sigma[k]);
-                        let kernel = |c: &f32| (-0.5 * ((c - mu) / sigma).powi(2)).exp();
-                        *sum += weight * (1e-10 + tokens.iter().map(kernel).sum::<f32>()).ln();
-                    }
-                }
-                histograms.weights.push(weight);
-                histograms
-                    .pairs
-                    .push((query * CANDIDATES + candidate) as i32);
-                let mean = |g: usize| groups.means[(query * GROUPS + g) * CANDIDATES + candidate];
-                vector += weight * (0..GROUPS).map(|g| share(g) / total * mean(g)).sum::<f32>();
             }
-            pooled.log_sums.extend(sums);
-            pooled.document_vector.push(vector);
-            histograms.document_vector.push(vector);
+            histograms.weights.push(weight);
+            histograms.pairs.push(pair as i32);
         }
+        let vector = random.normal();
+        pooled.log_sums.extend(sums);
+        pooled.document_vector.push(vector);
+        histograms.document_vector.push(vector);
     }
     let network = network(&head, &everything());
     let mut batch = batch(Deep::Pooled(pooled), &mut random);
@@ -468,14 +398,4 @@ fn a_head_comes_back_as_it_went() {
     assert_eq!(head.lexical, back.lexical);
     assert_eq!(head.deep.document_vector, back.deep.document_vector);
     assert_eq!(head.deep.kernels, back.deep.kernels);
-    let weights = |head: &Head| {
-        [
-            vec![head.deep.composition.unigram],
-            head.deep.composition.pairs.clone(),
-        ]
-        .concat()
-    };
-    for (before, after) in weights(&head).iter().zip(weights(&back)) {
-        assert!((before - after).abs() <= 1e-6);
-    }
 }

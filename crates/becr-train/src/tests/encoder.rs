@@ -1,7 +1,7 @@
 //! Trainings of the encoder.
 
 use super::sample::Sample;
-use super::{B, Watcher, head, options, picked, ranker};
+use super::{B, Spoilt, Watcher, head, learn, options, picked, ranker};
 use crate::learn::{Scores, Source};
 use crate::model::{EncoderTensors, HeadTensors, Network, Place, values};
 use crate::texts::{Reading, TextSource};
@@ -10,9 +10,10 @@ use becr_encoder::{Backend, Batch, NativeEncoder, Shape};
 use becr_footprint::{
     CompositeQuery, Document, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
 };
-use becr_model::{Centres, Head, Similarity};
+use becr_model::{Centres, Head, Similarity, Weights};
 use becr_rank::Options;
 use becr_text::pieces::WordPieces;
+use std::path::Path;
 
 const DIM: usize = 16;
 
@@ -43,6 +44,22 @@ fn encoded(
     vectors.concat()
 }
 
+/// A network of an encoder and a head.
+fn network(sample: &Sample, weights: &Weights, head: &Head, options: &ModelOptions) -> Network<B> {
+    let place = Place::single(Default::default());
+    let (config, similarity) = (&sample.model.config, Similarity::SumOfCosines);
+    let shape = Shape::new(config).unwrap();
+    let scale = vec![1.0; head.deep.alpha.iter().flatten().count()];
+    let noise = options.noise;
+    Network {
+        head: HeadTensors::upload(head, &scale, options, &place),
+        encoder: Some(EncoderTensors::upload(
+            config, weights, shape, similarity, noise, &place,
+        )),
+        place,
+    }
+}
+
 /// The encoder and the composition in burn against the native encoder and the engine on raw vectors.
 #[test]
 fn burn_and_engine_agree_on_raw_vectors() {
@@ -55,26 +72,12 @@ fn burn_and_engine_agree_on_raw_vectors() {
     };
     let head = head(&sample, &options);
     let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
-    let place = Place::<B>::single(Default::default());
     let config = &sample.model.config;
     let mut weights = sample.model.weights.clone();
     let [documents, groups] = CENTRES.map(|centre| vec![centre; 3 * DIM]);
     weights.centres = Some(Centres { documents, groups });
     let weights = &weights;
-    let shape = Shape::new(config).unwrap();
-    let scale = vec![1.0; head.deep.alpha.iter().flatten().count()];
-    let network = Network {
-        head: HeadTensors::upload(&head, &scale, &options, &place),
-        encoder: Some(EncoderTensors::upload(
-            config,
-            weights,
-            shape,
-            Similarity::SumOfCosines,
-            0.0,
-            &place,
-        )),
-        place,
-    };
+    let network = network(&sample, weights, &head, &options);
     let backend = NativeEncoder::new(config, weights.clone()).unwrap();
     for mode in [QueryMode::Decomposed, QueryMode::Whole] {
         let reading = Reading::Apart(mode);
@@ -241,6 +244,84 @@ fn an_encoder_learns_with_its_head() {
             .unwrap();
         assert_eq!((again.head, again.weights), (trained.head, trained.weights));
     }
+}
+
+/// Documents are tokenised and noise is drawn on all cores: neither may depend on who comes first.
+#[test]
+fn an_interrupted_encoder_ends_where_it_would_have() {
+    let sample = Sample::new();
+    let examples = sample.examples(12);
+    let options = TrainOptions {
+        steps: 8,
+        batch: 4,
+        negatives: 3,
+        encoder_rate: 2e-3,
+        validate_every: 3,
+        ..options(ModelOptions {
+            encoder: EncoderMode::Trained,
+            noise: 0.1,
+            ..ModelOptions::default()
+        })
+    };
+    let model = &options.model;
+    let head = head(&sample, model);
+    let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
+    let run = |folder: &Path, fails: Option<usize>, watcher: &mut Watcher| {
+        let ranker = ranker(&sample, &head);
+        let reading = Reading::Apart(QueryMode::Decomposed);
+        let source = TextSource::new(
+            &sample.store,
+            ranker,
+            &pieces,
+            &examples,
+            reading,
+            model,
+            40,
+        );
+        let network = network(&sample, &sample.model.weights, &head, model);
+        let source = Spoilt {
+            source: &source,
+            fails,
+            nan: None,
+        };
+        learn(network, &source, &examples, &options, folder, watcher)
+    };
+    let [straight, broken] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let whole = run(straight.path(), None, &mut Watcher::default()).unwrap();
+    let error = run(broken.path(), Some(5), &mut Watcher::default()).unwrap_err();
+    assert_eq!(error.to_string(), "the power went off");
+    let mut resumed = Watcher::default();
+    let rest = run(broken.path(), None, &mut resumed).unwrap();
+    assert_eq!(rest, whole, "bit for bit");
+    assert_eq!(resumed.steps.len(), 5, "{:?}", resumed.notes);
+}
+
+/// A query without words has no terms; its documents still have their other features.
+#[test]
+fn a_query_without_token_groups_has_a_score() {
+    let sample = Sample::new();
+    let mut examples = sample.examples(1);
+    examples[0].query = " ".into();
+    let options = ModelOptions {
+        encoder: EncoderMode::Trained,
+        ..ModelOptions::default()
+    };
+    let head = head(&sample, &options);
+    let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
+    let ranker = ranker(&sample, &head);
+    let reading = Reading::Apart(QueryMode::Decomposed);
+    let source = TextSource::new(
+        &sample.store,
+        ranker,
+        &pieces,
+        &examples,
+        reading,
+        &options,
+        40,
+    );
+    let network = network(&sample, &sample.model.weights, &head, &options);
+    let scores = values(network.scores(&source.batch(&picked(&examples), 7, 0).unwrap()));
+    assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -276,7 +276,7 @@ impl Source for Spoilt<'_> {
     }
 }
 
-/// Runs a training of 40 steps in a folder, with what may happen to it, and copies the weights it ends with.
+/// Runs a training of a head for 40 steps in a folder, with what may happen to it, and copies the weights it ends with.
 fn run(
     sample: &Sample,
     examples: &[Example],
@@ -303,22 +303,34 @@ fn run(
     );
     let place = Place::<B>::single(Default::default());
     let scale = vec![2.0; head.deep.alpha.iter().flatten().count()];
-    let mut network = Network {
+    let network = Network {
         head: HeadTensors::upload(&head, &scale, &options.model, &place),
         encoder: None,
-        place: place.clone(),
+        place,
     };
     let source = Spoilt {
         source: &source,
         fails,
         nan,
     };
+    learn(network, &source, examples, &options, folder, watcher)
+}
+
+/// Trains a network in a folder and copies the weights it ends with.
+fn learn(
+    mut network: Network<B>,
+    source: &dyn Source,
+    examples: &[Example],
+    options: &TrainOptions,
+    folder: &Path,
+    watcher: &mut Watcher,
+) -> Result<(Outcome, Vec<Vec<f32>>), TrainError> {
     let course = Course {
         examples,
-        source: &source,
-        options: &options,
+        source,
+        options,
         steps: options.steps,
-        place,
+        place: network.place.clone(),
         folder,
         fingerprint: "test".into(),
         validation_queries: 0,

@@ -131,7 +131,8 @@ impl<'a> TextSource<'a> {
             .flat_map(|read| &read.sequences)
             .map(|ids| framed(ids));
         let sequences: Vec<Vec<u32>> = sequences.collect();
-        let rows = sequences.len().next_multiple_of(ROW_STEP);
+        // Queries without words have none, and no tensor may be empty.
+        let rows = sequences.len().max(1).next_multiple_of(ROW_STEP);
         let groups = Sequences::of(&sequences, rows, LENGTH_STEP, self.max_tokens);
         let widest = read
             .iter()

@@ -99,7 +99,7 @@ fn cuda(
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     check_cuda(index)?;
-    // burn panics where the device fails: no memory left, no such GPU, a lost driver.
+    // burn panics where the device fails: no memory left, a lost driver.
     let run = || training.run::<Autodiff<Cuda>>(CudaDevice::new(index), observer);
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         let said = payload
