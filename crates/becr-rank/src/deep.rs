@@ -117,17 +117,19 @@ impl DocumentVector {
     }
 
     fn similarity(&self, mean: &[u8]) -> f32 {
-        let mean = mean.as_chunks::<4>().0;
-        let part =
-            |(weight, vector): &(f32, Vec<u8>)| {
-                let differing =
-                    vector.as_chunks::<4>().0.iter().zip(mean).map(|(a, b)| {
-                        (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones()
-                    });
-                weight * self.cosines[differing.sum::<u32>() as usize]
-            };
-        self.vectors.iter().map(part).sum()
+        let parts = self.vectors.iter();
+        parts
+            .map(|(weight, vector)| weight * self.cosines[distance(vector, mean)])
+            .sum()
     }
+}
+
+/// Bits in which two footprints differ.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let words = a.as_chunks::<4>().0.iter().zip(b.as_chunks::<4>().0);
+    words
+        .map(|(a, b)| (u32::from_le_bytes(*a) ^ u32::from_le_bytes(*b)).count_ones() as usize)
+        .sum()
 }
 
 #[cfg(test)]

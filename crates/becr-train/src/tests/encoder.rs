@@ -5,7 +5,7 @@ use super::{B, Spoilt, Watcher, head, learn, options, picked, ranker};
 use crate::learn::{Scores, Source};
 use crate::model::{EncoderTensors, HeadTensors, Network, Place, values};
 use crate::texts::{Reading, TextSource};
-use crate::{Device, EncoderMode, ModelOptions, QueryMode, Step, TrainOptions, Trainer};
+use crate::{Device, EncoderMode, Example, ModelOptions, QueryMode, Step, TrainOptions, Trainer};
 use becr_encoder::{Backend, Batch, NativeEncoder, Shape};
 use becr_footprint::{
     CompositeQuery, Document, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
@@ -60,6 +60,27 @@ fn network(sample: &Sample, weights: &Weights, head: &Head, options: &ModelOptio
     }
 }
 
+/// Texts for the encoder, documents and queries apart.
+fn source<'a>(
+    sample: &'a Sample,
+    head: &Head,
+    pieces: &'a WordPieces,
+    examples: &'a [Example],
+    mode: QueryMode,
+    options: &ModelOptions,
+) -> TextSource<'a> {
+    let (ranker, reading) = (ranker(sample, head), Reading::Apart(mode));
+    TextSource::new(
+        &sample.store,
+        ranker,
+        pieces,
+        examples,
+        reading,
+        options,
+        40,
+    )
+}
+
 /// The encoder and the composition in burn against the native encoder and the engine on raw vectors.
 #[test]
 fn burn_and_engine_agree_on_raw_vectors() {
@@ -80,16 +101,7 @@ fn burn_and_engine_agree_on_raw_vectors() {
     let network = network(&sample, weights, &head, &options);
     let backend = NativeEncoder::new(config, weights.clone()).unwrap();
     for mode in [QueryMode::Decomposed, QueryMode::Whole] {
-        let reading = Reading::Apart(mode);
-        let source = TextSource::new(
-            &sample.store,
-            ranker(&sample, &head),
-            &pieces,
-            &examples,
-            reading,
-            &options,
-            40,
-        );
+        let source = source(&sample, &head, &pieces, &examples, mode, &options);
         let found = values(network.scores(&source.batch(&picked(&examples), 7, 0).unwrap()));
         let expected = by_engine(&sample, &head, &examples, &pieces, &backend, mode);
         assert_eq!(found.len(), expected.len());
@@ -105,7 +117,7 @@ fn burn_and_engine_agree_on_raw_vectors() {
 fn by_engine(
     sample: &Sample,
     head: &Head,
-    examples: &[crate::Example],
+    examples: &[Example],
     pieces: &WordPieces,
     backend: &NativeEncoder,
     mode: QueryMode,
@@ -267,16 +279,13 @@ fn an_interrupted_encoder_ends_where_it_would_have() {
     let head = head(&sample, model);
     let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
     let run = |folder: &Path, fails: Option<usize>, watcher: &mut Watcher| {
-        let ranker = ranker(&sample, &head);
-        let reading = Reading::Apart(QueryMode::Decomposed);
-        let source = TextSource::new(
-            &sample.store,
-            ranker,
+        let source = source(
+            &sample,
+            &head,
             &pieces,
             &examples,
-            reading,
+            QueryMode::Decomposed,
             model,
-            40,
         );
         let network = network(&sample, &sample.model.weights, &head, model);
         let source = Spoilt {
@@ -308,16 +317,13 @@ fn a_query_without_token_groups_has_a_score() {
     };
     let head = head(&sample, &options);
     let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
-    let ranker = ranker(&sample, &head);
-    let reading = Reading::Apart(QueryMode::Decomposed);
-    let source = TextSource::new(
-        &sample.store,
-        ranker,
+    let source = source(
+        &sample,
+        &head,
         &pieces,
         &examples,
-        reading,
+        QueryMode::Decomposed,
         &options,
-        40,
     );
     let network = network(&sample, &sample.model.weights, &head, &options);
     let scores = values(network.scores(&source.batch(&picked(&examples), 7, 0).unwrap()));
