@@ -9,8 +9,7 @@ use crate::shapes::{Chunk, Shapes};
 use crate::spans::{Layout, Pooling};
 use crate::turn::{NAME, Turn, error};
 use becr_encoder::{
-    Backend, Batch, Centre, EncodeError, Encoded, HiddenStates, Shape, Wanted,
-    document_vector_hyperplanes, hyperplanes,
+    Backend, Batch, Centre, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes,
 };
 use becr_footprint::lsh::Hyperplanes;
 use becr_model::{Centres, Config, Weights};
@@ -26,7 +25,7 @@ pub struct BurnEncoder<B: Device> {
     device: B::Device,
     parameters: Parameters<B>,
     projection: Option<Projection<B>>,
-    document_planes: Option<Hyperplanes>,
+    hyperplanes: Option<Hyperplanes>,
     centres: Option<Centres>,
     /// The projections of the centres of documents and of token groups at each kept layer.
     projected_centres: [Vec<Tensor<B, 2>>; 2],
@@ -54,11 +53,12 @@ impl<B: Device> BurnEncoder<B> {
     ) -> Result<Self, EncodeError> {
         let shape = Shape::new(config)?;
         let depth = shape.layers.last().copied().unwrap_or(0);
-        let planes = hyperplanes(config)?;
+        let hyperplanes = hyperplanes(config)?;
+        let planes = hyperplanes.as_ref();
         let turn = Turn::new();
         let (parameters, projection, projected_centres) =
             turn.run("uploading the model", || {
-                let projection = planes.map(|planes| Projection::upload(&planes, &device));
+                let projection = planes.map(|planes| Projection::upload(planes, &device));
                 let projected = |centre: Centre| match &projection {
                     None => Vec::new(),
                     Some(projection) => {
@@ -80,7 +80,7 @@ impl<B: Device> BurnEncoder<B> {
             device,
             parameters,
             projection,
-            document_planes: document_vector_hyperplanes(config)?,
+            hyperplanes,
             centres: weights.centres.clone(),
             projected_centres,
             shape,
@@ -183,8 +183,8 @@ impl<B: Device> Backend for BurnEncoder<B> {
         &self.shape
     }
 
-    fn document_planes(&self) -> Option<&Hyperplanes> {
-        self.document_planes.as_ref()
+    fn hyperplanes(&self) -> Option<&Hyperplanes> {
+        self.hyperplanes.as_ref()
     }
 
     fn centres(&self) -> Option<&Centres> {

@@ -95,8 +95,8 @@ pub struct Shape {
     pub layers: Vec<usize>,
     /// Bits of a footprint; `None` for a model that keeps raw vectors.
     pub bits: Option<usize>,
-    /// Bits of the footprint of a document's mean vector: those of a token's, and as many more as there are.
-    pub document_vector_bits: usize,
+    /// Whether documents' footprints are relative to their vectors.
+    pub relative: bool,
     /// Longest sequence, `[CLS]` and `[SEP]` included.
     pub max_tokens: usize,
     /// Token ids are smaller than this.
@@ -113,15 +113,23 @@ impl Shape {
                 .kept_layers()
                 .map_err(|problem| EncodeError::Config(format!("becr.layers {problem}")))?,
             bits: config.settings().bits,
-            document_vector_bits: document_vector_bits(config),
+            relative: config.settings().relative,
             max_tokens: config.max_position_embeddings,
             vocabulary: config.vocab_size,
         })
     }
 
-    /// 32-bit words that the footprint of a document's mean vector has beyond a token's.
-    pub fn extension_words(&self) -> usize {
-        self.document_vector_bits / 32 - self.words()
+    /// 32-bit words of the vector that a token group keeps; 0 unless footprints are relative.
+    pub fn vector_words(&self) -> usize {
+        match self.relative {
+            true => becr_footprint::packed_words(self.dim),
+            false => 0,
+        }
+    }
+
+    /// Bytes that a token group takes for each of its vectors: footprints, and the vector itself if it is kept.
+    pub fn group_bytes(&self) -> usize {
+        4 * (self.layers.len() * self.words() + self.vector_words())
     }
 
     /// 32-bit words of a footprint; 0 for a model that keeps raw vectors.
@@ -132,23 +140,6 @@ impl Shape {
 
 /// Draws the hyperplanes of a model; `None` for one that keeps raw vectors.
 pub fn hyperplanes(config: &Config) -> Result<Option<Hyperplanes>, EncodeError> {
-    draw(config, config.settings().bits)
-}
-
-/// Draws the hyperplanes for the mean vectors of documents. They begin with those of [`hyperplanes`], so that
-/// the footprint of a vector under the former begins with that under the latter.
-pub fn document_vector_hyperplanes(config: &Config) -> Result<Option<Hyperplanes>, EncodeError> {
-    let bits = document_vector_bits(config);
-    draw(config, (bits > 0).then_some(bits))
-}
-
-fn document_vector_bits(config: &Config) -> usize {
-    let settings = config.settings();
-    let wide = |bits: usize| settings.document_vector_bits.unwrap_or(bits).max(bits);
-    settings.bits.map_or(0, wide)
-}
-
-fn draw(config: &Config, bits: Option<usize>) -> Result<Option<Hyperplanes>, EncodeError> {
     let settings = config.settings();
     let kind = match settings.hyperplanes.kind {
         becr_model::HyperplaneKind::Orthogonal => HyperplaneKind::Orthogonal,
@@ -156,7 +147,7 @@ fn draw(config: &Config, bits: Option<usize>) -> Result<Option<Hyperplanes>, Enc
     };
     let draw =
         |bits| Hyperplanes::generate(config.hidden_size, bits, kind, settings.hyperplanes.seed);
-    Ok(bits.map(draw).transpose()?)
+    Ok(settings.bits.map(draw).transpose()?)
 }
 
 /// Hidden states of a batch: one `tokens × dim` matrix per kept layer.
@@ -247,8 +238,8 @@ pub trait Backend: Send + Sync {
     /// The model's shape.
     fn shape(&self) -> &Shape;
 
-    /// The hyperplanes of document vectors, `None` for a model that keeps raw vectors.
-    fn document_planes(&self) -> Option<&Hyperplanes>;
+    /// The hyperplanes, `None` for a model that keeps raw vectors.
+    fn hyperplanes(&self) -> Option<&Hyperplanes>;
 
     /// What vectors are seen from; `None` for a model that takes them as they are.
     fn centres(&self) -> Option<&Centres>;

@@ -1,8 +1,10 @@
 //! Documents: cut into segments that the model can take, encoded in batches, put together again.
 
 use crate::{Batch, EncodeError, Encoder, Wanted};
+use becr_footprint::Relation;
 use becr_text::pieces::{Pieces, Tokenised};
 use rayon::prelude::*;
+use std::mem::take;
 use std::ops::Range;
 
 /// The text of a document.
@@ -27,6 +29,8 @@ pub struct EncodedDocument {
     pub cls: Vec<f32>,
     /// The mean of all WordPieces' vectors at the last kept layer; zeros for a document without text.
     pub mean: Vec<f32>,
+    /// What the footprints are relative to, if they are.
+    pub relation: Option<Relation>,
 }
 
 impl EncodedDocument {
@@ -108,7 +112,7 @@ impl Encoder {
             .into_iter()
             .map(|tokenised| blank(tokenised, shape))
             .collect();
-        let mut batch = Segments::default();
+        let mut batch = Segments::new(documents.len(), shape.relative);
         for number in 0..documents.len() {
             for segment in segments(documents[number].pieces.len(), longest) {
                 if !batch.places.is_empty()
@@ -124,6 +128,13 @@ impl Encoder {
             }
         }
         batch.flush(self, &mut documents)?;
+        if let (true, Some(planes)) = (shape.relative, self.backend.hyperplanes()) {
+            for (document, vectors) in documents.iter_mut().zip(&batch.vectors) {
+                let (relation, footprints) = Relation::new(planes, vectors, &document.mean)?;
+                document.footprints = footprints;
+                document.relation = Some(relation);
+            }
+        }
         Ok(documents)
     }
 }
@@ -138,6 +149,7 @@ fn blank(tokenised: Tokenised, shape: &crate::Shape) -> EncodedDocument {
         footprints: vec![0; shape.layers.len() * pieces.len() * shape.words()],
         cls: vec![0.0; shape.dim],
         mean: vec![0.0; shape.dim],
+        relation: None,
         pieces,
         title_pieces,
     }
@@ -151,15 +163,28 @@ fn segments(pieces: usize, longest: usize) -> impl Iterator<Item = Range<usize>>
 }
 
 /// Segments of documents that are encoded together.
-#[derive(Default)]
 struct Segments {
     tokens: Batch,
     wanted: Wanted,
     /// Which document, and which of its pieces.
     places: Vec<(usize, Range<usize>)>,
+    /// True if the vectors of all pieces are wanted and not their footprints, which are relative.
+    relative: bool,
+    /// The vectors of each document's pieces so far, if they are wanted.
+    vectors: Vec<Vec<f32>>,
 }
 
 impl Segments {
+    fn new(documents: usize, relative: bool) -> Self {
+        Self {
+            tokens: Batch::new(),
+            wanted: Wanted::default(),
+            places: Vec::new(),
+            relative,
+            vectors: vec![Vec::new(); documents],
+        }
+    }
+
     fn push(
         &mut self,
         document: usize,
@@ -172,9 +197,11 @@ impl Segments {
         if !inner.is_empty() {
             self.wanted.vectors.push(inner.clone());
         }
-        self.wanted
-            .footprints
-            .extend(inner.map(|token| token..token + 1));
+        let wanted = match self.relative {
+            true => &mut self.wanted.vectors,
+            false => &mut self.wanted.footprints,
+        };
+        wanted.extend(inner.map(|token| token..token + 1));
         self.places.push((document, segment.clone()));
     }
 
@@ -184,11 +211,8 @@ impl Segments {
         encoder: &Encoder,
         documents: &mut [EncodedDocument],
     ) -> Result<(), EncodeError> {
-        let Self {
-            tokens,
-            wanted,
-            places,
-        } = std::mem::take(self);
+        let (tokens, wanted) = (take(&mut self.tokens), take(&mut self.wanted));
+        let places = take(&mut self.places);
         if places.is_empty() {
             return Ok(());
         }
@@ -200,13 +224,15 @@ impl Segments {
         for (number, segment) in places {
             let document = &mut documents[number];
             let pieces = document.pieces.len();
-            for layer in 0..shape.layers.len() {
-                let from =
-                    &encoded.footprints[(layer * spans + first) * words..][..segment.len() * words];
-                let start = (layer * pieces + segment.start) * words;
-                document.footprints[start..start + from.len()].copy_from_slice(from);
+            if !self.relative {
+                for layer in 0..shape.layers.len() {
+                    let from = &encoded.footprints[(layer * spans + first) * words..]
+                        [..segment.len() * words];
+                    let start = (layer * pieces + segment.start) * words;
+                    document.footprints[start..start + from.len()].copy_from_slice(from);
+                }
+                first += segment.len();
             }
-            first += segment.len();
             let segments = pieces.div_ceil(shape.max_tokens - 2).max(1);
             add(&mut document.cls, vectors.next(), 1.0 / segments as f32);
             if !segment.is_empty() {
@@ -215,6 +241,10 @@ impl Segments {
                     vectors.next(),
                     segment.len() as f32 / pieces as f32,
                 );
+            }
+            if self.relative {
+                let all = vectors.by_ref().take(segment.len());
+                self.vectors[number].extend(all.flatten());
             }
         }
         Ok(())

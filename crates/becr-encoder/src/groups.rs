@@ -9,9 +9,9 @@ use rayon::prelude::*;
 pub struct EncodedGroup {
     /// `[layers, vectors, words]`; of a pair, the first word's vector comes first.
     pub footprints: Vec<u32>,
-    /// `[vectors, extension words]`: the rest of each vector's footprint under the hyperplanes of document vectors, which
-    /// begins with its footprint at the last layer.
-    pub extension: Vec<u32>,
+    /// `[vectors, vector words]`: the vectors themselves, packed, to be compared with those of documents; empty unless
+    /// footprints are relative.
+    pub packed: Vec<u32>,
     /// 1 or 2.
     pub vectors: usize,
 }
@@ -53,21 +53,10 @@ impl Encoder {
         }
     }
 
-    /// What the footprints of vectors under the hyperplanes of document vectors have beyond a token's footprint.
-    pub(crate) fn extensions(&self, vectors: &[f32]) -> Result<Vec<u32>, EncodeError> {
-        let (shape, planes) = (self.backend.shape(), self.backend.document_planes());
-        let Some(planes) = planes.filter(|_| shape.extension_words() > 0) else {
-            return Ok(Vec::new());
-        };
-        let rows: Result<Vec<Vec<u32>>, EncodeError> = vectors
-            .par_chunks_exact(shape.dim)
-            .map(|vector| {
-                let mut footprint = vec![0; planes.words()];
-                planes.footprint(vector, &mut footprint)?;
-                Ok(footprint.split_off(shape.words()))
-            })
-            .collect();
-        Ok(rows?.concat())
+    /// The vectors of token groups as they are kept.
+    pub(crate) fn packed(&self, vectors: &[f32]) -> Vec<u32> {
+        let rows = vectors.par_chunks_exact(self.backend.shape().dim);
+        rows.flat_map_iter(becr_footprint::pack).collect()
     }
 
     /// The WordPieces of one word of a group. Vocabulary entries such as `##ing` stand for themselves.
@@ -112,7 +101,7 @@ impl Pending {
         let mut start = sequence.start + 1;
         for word in words {
             self.wanted.footprints.push(start..start + word.len());
-            if encoder.backend.shape().extension_words() > 0 {
+            if encoder.backend.shape().relative {
                 self.wanted.vectors.push(start..start + word.len());
             }
             start += word.len();
@@ -132,8 +121,7 @@ impl Pending {
         let shape = encoder.backend.shape();
         let encoded = encoder.backend.encode(&tokens, &wanted)?;
         let (words, spans) = (shape.words(), wanted.footprints.len());
-        let extensions = encoder.extensions(&encoded.vectors)?;
-        let extension = shape.extension_words();
+        let (packed, width) = (encoder.packed(&encoded.vectors), shape.vector_words());
         let mut first = 0;
         for vectors in sizes {
             let layers = 0..shape.layers.len();
@@ -142,7 +130,7 @@ impl Pending {
             });
             out.push(EncodedGroup {
                 footprints: footprints.copied().collect(),
-                extension: extensions[first * extension..][..vectors * extension].to_vec(),
+                packed: packed[first * width..][..vectors * width].to_vec(),
                 vectors,
             });
             first += vectors;

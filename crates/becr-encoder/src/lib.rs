@@ -46,10 +46,7 @@ mod native;
 mod query;
 mod raw;
 
-pub use backend::{
-    Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, document_vector_hyperplanes,
-    hyperplanes,
-};
+pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
 pub use documents::{Document, EncodedDocument};

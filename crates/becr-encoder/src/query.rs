@@ -6,8 +6,8 @@ use std::ops::Range;
 
 impl Encoder {
     /// The footprints of every word of a text, each read in its context: `[layers, words, width]`, `width` being
-    /// [`Shape::words`](crate::Shape::words), then their extensions for document vectors, `[words, extension]`. A word is the mean of its WordPieces' vectors; punctuation is read and
-    /// has no footprint.
+    /// [`Shape::words`](crate::Shape::words), then, if footprints are relative, the vectors themselves, packed,
+    /// `[words, vector words]`. A word is the mean of its WordPieces' vectors; punctuation is read and has no footprint.
     ///
     /// A text that is longer than the model can take is cut between words. Of a word that alone is longer, what does
     /// not fit is left out.
@@ -21,7 +21,7 @@ impl Encoder {
                 let shift = |piece: usize| sequence.start + 1 + piece - segment.start;
                 let span = shift(word.start)..shift(word.end);
                 wanted.footprints.push(span.clone());
-                if self.backend.shape().extension_words() > 0 {
+                if self.backend.shape().relative {
                     wanted.vectors.push(span);
                 }
             }
@@ -31,7 +31,7 @@ impl Encoder {
         }
         let encoded = self.backend.encode(&batch, &wanted)?;
         let mut footprints = encoded.footprints;
-        footprints.extend(self.extensions(&encoded.vectors)?);
+        footprints.extend(self.packed(&encoded.vectors));
         Ok(footprints)
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
 
 use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
+use becr_footprint::Relation;
 use becr_model::{Centres, Config, Model, Settings, Storage, Weights};
 use becr_text::groups::TokenGroup;
 use tempfile::TempDir;
@@ -321,33 +322,62 @@ fn a_query_has_a_footprint_per_word_in_its_context() {
 }
 
 #[test]
-fn token_groups_have_the_rest_of_a_document_vectors_bits() {
+fn relative_footprints_are_those_of_the_raw_vectors() {
     let directory = model();
     let mut model = Model::read(directory.path()).unwrap();
-    model.config.becr.as_mut().unwrap().document_vector_bits = Some(128);
+    let settings = model.config.becr.as_mut().unwrap();
+    settings.relative = true;
+    assert!(
+        model.config.check("config.json".as_ref()).is_err(),
+        "four layers"
+    );
+    model.config.becr.as_mut().unwrap().layers = becr_model::Layers::Last;
     let centre = |sign: f32| (0..4 * 16).map(|i| sign * (i % 5) as f32 / 9.0).collect();
     model.weights.centres = Some(Centres {
         documents: centre(1.0),
         groups: centre(-1.0),
     });
     model.write(directory.path(), Storage::F32).unwrap();
-    let wide = Encoder::open(directory.path()).unwrap();
+    let encoder = Encoder::open(directory.path()).unwrap();
+    let planes = encoder.backend().hyperplanes().unwrap();
+    // Two segments, and a document without text.
+    for text in ["neural ranking models ".repeat(6), String::new()] {
+        let raw = encoder.raw_document("", &text).unwrap();
+        let encoded = encoder.document("", &text).unwrap();
+        let (relation, footprints) = Relation::new(planes, &raw.vectors, &encoded.mean).unwrap();
+        assert_eq!(encoded.footprints, footprints);
+        assert_eq!(encoded.relation, Some(relation));
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-5;
+        assert!(raw.mean.iter().zip(&encoded.mean).all(near));
+    }
+    // Documents come out alike whatever stands beside them in a batch.
+    let small = Encoder::open(directory.path())
+        .unwrap()
+        .with_batch_tokens(7);
+    let documents = ["rank", "neural models", "", "neural ranking models rank"];
+    let mut one_by_one = documents
+        .iter()
+        .map(|text| encoder.document("", text).unwrap());
+    let texts = documents.map(|text| Document {
+        title: String::new(),
+        text: text.into(),
+    });
+    small
+        .documents(texts, |document| {
+            assert_eq!(Some(document), one_by_one.next());
+            Ok::<(), becr_encoder::EncodeError>(())
+        })
+        .unwrap();
+    // Groups keep their vectors, and the words of a whole query theirs.
     let pair = TokenGroup::Pair("neural".into(), "ranking".into());
-    let group = &wide.groups(&[pair]).unwrap()[0];
-    assert_eq!(group.extension.len(), 2 * 2);
-    // The same, from the hidden states.
-    let ids = Batch::from_iter([[2, 4, 5, 6, 3]]);
-    let states = wide.backend().hidden_states(&ids).unwrap();
-    let last = |token: usize| states.vector(3, token);
-    let seen = |i: usize| (last(2)[i] + last(3)[i]) / 2.0 + ((3 * 16 + i) % 5) as f32 / 9.0;
-    let vector: Vec<f32> = (0..16).map(seen).collect();
-    let planes = wide.backend().document_planes().unwrap();
-    let mut expected = [0; 4];
-    planes.footprint(&vector, &mut expected).unwrap();
-    assert_eq!(group.footprint(3, 1, 2), &expected[..2]);
-    assert_eq!(group.extension[2..], expected[2..]);
-    // A whole query has them too, seen from the documents' centre.
-    assert_eq!(wide.query("neural ranking").unwrap().len(), 2 * (4 * 2 + 2));
+    let group = &encoder.groups(std::slice::from_ref(&pair)).unwrap()[0];
+    let raw = encoder.raw_group(&pair).unwrap();
+    let packed: Vec<u32> = raw
+        .chunks_exact(16)
+        .flat_map(becr_footprint::pack)
+        .collect();
+    assert_eq!(group.packed, packed);
+    assert_eq!(encoder.query("neural ranking").unwrap().len(), 2 * (2 + 3));
 }
 
 #[test]
@@ -371,7 +401,7 @@ fn the_measured_centre_is_the_mean_of_vectors() {
 #[test]
 fn footprints_are_those_of_the_raw_vectors() {
     let encoder = encoder();
-    let planes = encoder.backend().document_planes().unwrap();
+    let planes = encoder.backend().hyperplanes().unwrap();
     let footprints = |vectors: &[f32]| -> Vec<u32> {
         let hash = |vector: &[f32]| {
             let mut footprint = vec![0; 2];

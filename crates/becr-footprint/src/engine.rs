@@ -293,7 +293,10 @@ fn check_comparable(query: &CompositeQuery, document: &Document) -> Result<(), E
     same("layers", query.layers(), document.layers())?;
     match (query.vectors(), document) {
         (GroupVectors::Footprints(groups), Document::Footprints(document)) => {
-            same("bits", groups.bits, document.layout().bits())
+            same("bits", groups.bits, document.layout().bits())?;
+            let terms = query.terms().len();
+            let offsets = document.relation().map_or(terms, |r| r.offsets.len());
+            same("terms", terms, offsets)
         }
         (GroupVectors::Raw(groups), Document::Vectors(document)) => {
             same("dimensions", groups.dim, document.dim())

@@ -3,7 +3,8 @@
 //! A token vector becomes a footprint of `b` sign bits ([`lsh`]). A document's footprints lie in tiles
 //! ([`DocumentLayout`]), a query is a set of token groups that compose its terms ([`CompositeQuery`]). The
 //! [`Engine`] compares them (`cos(π·h/b)` from the Hamming distance `h`, weighted and added per term) and pools the
-//! similarities with RBF [`Kernels`]; a [`Head`] makes a score of the pooled numbers.
+//! similarities with RBF [`Kernels`]; a [`Head`] makes a score of the pooled numbers. Footprints may be [`Relative`] to a
+//! vector of the whole document, which halves what they err by.
 //!
 //! ```
 //! use becr_footprint::{
@@ -52,9 +53,11 @@ mod groups;
 mod kernels;
 mod lanes;
 pub mod lsh;
+mod packed;
 mod pool;
 mod query;
 mod raw;
+mod relative;
 mod simd;
 mod tile;
 mod workspace;
@@ -62,8 +65,10 @@ mod workspace;
 pub use engine::{Document, Engine, Head, Scoring};
 pub use error::Error;
 pub use kernels::{Kernels, MAX_KERNELS};
+pub use packed::{pack, packed_words, unpack};
 pub use query::{CompositeQuery, GroupWeight};
 pub use raw::VectorDocument;
+pub use relative::{Relation, Relative};
 pub use simd::{IMPLEMENTATION_VARIABLE, Implementation, stream_read};
 pub use tile::{DocumentLayout, TiledDocument};
 pub use workspace::Workspace;

@@ -10,7 +10,7 @@
 //! tile, which is at most 15 tokens or a twentieth of the document.
 
 use crate::lanes::Lanes;
-use crate::{Error, lsh};
+use crate::{Error, Relative, lsh};
 
 /// Tokens in the widest tile.
 pub(crate) const MAX_WIDTH: usize = 512;
@@ -195,13 +195,33 @@ impl Iterator for TileWidths {
 pub struct TiledDocument<'a> {
     layout: DocumentLayout,
     tiles: &'a [u8],
+    relative: Option<Relative<'a>>,
 }
 
 impl<'a> TiledDocument<'a> {
     /// Takes `tiles` as a document of the given layout.
     pub fn new(layout: DocumentLayout, tiles: &'a [u8]) -> Result<Self, Error> {
         Error::check_length("footprints in tiles, in bytes", layout.bytes(), tiles.len())?;
-        Ok(Self { layout, tiles })
+        Ok(Self {
+            layout,
+            tiles,
+            relative: None,
+        })
+    }
+
+    /// The same footprints, taken as relative to the document's vector. There must be one layer of them.
+    pub fn relative(self, relative: Relative<'a>) -> Result<Self, Error> {
+        Error::check_length("layers of relative footprints", 1, self.layout.layers)?;
+        let (tokens, lengths) = (self.layout.tokens, relative.lengths.len());
+        Error::check_length("lengths, one per token", tokens, lengths)?;
+        Ok(Self {
+            relative: Some(relative),
+            ..self
+        })
+    }
+
+    pub(crate) fn relation(&self) -> Option<Relative<'a>> {
+        self.relative
     }
 
     /// The document's shape.

@@ -37,7 +37,7 @@ impl Default for Rules {
             min_pair_documents: 2,
             vocabulary_words_only: false,
             budget: None,
-            record_bytes: RecordBytes::new(5, 256, 0),
+            record_bytes: RecordBytes::new(5 * 256 / 8, 0),
         }
     }
 }

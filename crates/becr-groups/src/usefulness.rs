@@ -24,9 +24,8 @@ pub struct RecordBytes {
 }
 
 impl RecordBytes {
-    /// Footprints of `bits` bits at `layers` layers, and `overhead` bytes for a record's key and frame.
-    pub fn new(layers: u64, bits: u64, overhead: u64) -> Self {
-        let vector = layers * bits.div_ceil(8);
+    /// `vector` bytes for each vector, and `overhead` bytes for a record's key and frame.
+    pub fn new(vector: u64, overhead: u64) -> Self {
         Self {
             unigram: vector + overhead,
             pair: 2 * vector + overhead,
@@ -80,7 +79,7 @@ mod tests {
 
     #[test]
     fn use_per_byte() {
-        let bytes = RecordBytes::new(5, 256, 0);
+        let bytes = RecordBytes::new(160, 0);
         assert_eq!((bytes.unigram, bytes.pair), (160, 320));
         let of = |key, documents, asked| Usefulness::new(key, documents, asked, &bytes);
         // Two vectors in twice the bytes.

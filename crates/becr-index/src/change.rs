@@ -225,6 +225,8 @@ fn copy_documents(
                     cls: record.cls(),
                     footprints: record.footprints(),
                     mean: record.mean(),
+                    share: record.share(),
+                    lengths: record.lengths(),
                     features,
                 })
             })

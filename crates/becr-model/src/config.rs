@@ -216,12 +216,14 @@ impl Config {
                 ),
             );
         }
-        if let Some(wide) = settings.document_vector_bits
-            && (!wide.is_multiple_of(32) || wide < settings.bits.unwrap_or(0) || wide > MOST_BITS)
+        let layers = settings.layers.resolve(self.num_hidden_layers);
+        let one = layers.is_ok_and(|kept| kept.len() == 1);
+        if settings.relative
+            && (!one || settings.bits.is_none() || !self.hidden_size.is_multiple_of(8))
         {
             return wrong(
-                "becr.document_vector_bits",
-                format!("is {wide}, expected a multiple of 32 from becr.bits up to {MOST_BITS}"),
+                "becr.relative",
+                "is true, which takes one layer (such as \"layers\": 1), footprints and a hidden_size that is a multiple of 8".into(),
             );
         }
         if settings.window == 0 {

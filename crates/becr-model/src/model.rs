@@ -134,8 +134,8 @@ impl Model {
             "layers {layers:?} bits {:?} planes {:?} {}",
             settings.bits, planes.kind, planes.seed
         ));
-        if let Some(bits) = settings.document_vector_bits {
-            hash.update(format!(" document vector {bits}"));
+        if settings.relative {
+            hash.update(" relative");
         }
         hash.finalize()
             .iter()

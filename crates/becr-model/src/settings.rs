@@ -13,9 +13,10 @@ pub struct Settings {
     pub layers: Layers,
     /// Bits of a footprint; `null` keeps raw vectors.
     pub bits: Option<usize>,
-    /// Bits of the footprint of a document's mean vector; `null` for as many as a token has. There is one per
-    /// document, so more bits cost little, and a single similarity has no other tokens to average its error out.
-    pub document_vector_bits: Option<usize>,
+    /// Documents keep their mean vector, in four bits a dimension, and the footprints of their tokens are of what these
+    /// add to it; token groups keep their vectors likewise. Footprints then err half as much. For one layer only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub relative: bool,
     /// The hyperplanes that cut the space into footprints.
     pub hyperplanes: HyperplaneSettings,
     /// How the vectors of several token groups are composed.
@@ -34,7 +35,7 @@ impl Default for Settings {
         Self {
             layers: Layers::All,
             bits: Some(256),
-            document_vector_bits: None,
+            relative: false,
             hyperplanes: HyperplaneSettings::default(),
             similarity: Similarity::default(),
             window: 3,

@@ -8,7 +8,7 @@ use becr_text::groups::{
 use std::collections::HashMap;
 
 /// Terms without their ω; the footprints of the distinct vectors they are made of, `[layer][vector][bits / 32]` and
-/// then the extensions, `[vector][extension / 32]`; and what the store knew.
+/// then, if footprints are relative, their packed vectors; and what the store knew.
 pub(crate) type Composed = (Vec<QueryTerm>, Vec<u32>, Coverage);
 
 impl Ranker {
@@ -116,7 +116,7 @@ impl Ranker {
             }
         }
         for &(group, slot) in &distinct {
-            let bytes = records[&composition.groups[group]].extension(slot);
+            let bytes = records[&composition.groups[group]].vector(slot);
             let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
             vectors.extend(words);
         }
@@ -144,8 +144,8 @@ impl Ranker {
             usize::from(self.shape.layers),
             usize::from(self.shape.bits) / 32,
         );
-        let extension = usize::from(self.shape.extension) / 32;
-        let each = layers * width + extension;
+        let vector = usize::from(self.shape.vector);
+        let each = layers * width + vector;
         let encoded = all.len() / each;
         if encoded < words.len() || encoded * each != all.len() {
             let found = format!(
@@ -162,8 +162,8 @@ impl Ranker {
             }
         }
         for term in &terms {
-            let at = encoded * layers * width + term.position * extension;
-            vectors.extend(&all[at..][..extension]);
+            let at = encoded * layers * width + term.position * vector;
+            vectors.extend(&all[at..][..vector]);
         }
         let term = |(vector, term): (usize, &&Term)| QueryTerm {
             position: term.position,

@@ -112,7 +112,7 @@ impl Ranker {
             });
             let vector = self.head.deep.document_vector.as_ref();
             let document_vector = deep.and_then(|deep| {
-                let similarity = deep.document_vector(&turn.record);
+                let similarity = deep.vector.similarity(&turn.record, &buffers.related);
                 Some(FeaturePart::new(vector?, similarity))
             });
             let part = |feature: &Feature| {

@@ -33,6 +33,9 @@ impl Ranker {
             scan.features(&query.lexical, turn.record.forward(), lexical);
             let candidate = &candidates[turn.place];
             self.named_features(query, &turn.record, candidate, &mut buffers.named);
+            if let Some(deep) = &query.deep {
+                deep.vector.relate(&turn.record, &mut buffers.related);
+            }
             visit(&mut Examined {
                 ranker: self,
                 query,
@@ -62,7 +65,8 @@ impl Examined<'_> {
     /// The composed document-vector similarity; `None` without deep terms or for a document without tokens.
     pub fn document_vector(&self) -> Option<f32> {
         let deep = self.query.deep.as_ref()?;
-        deep.document_vector(&self.turn.record)
+        let related = &self.buffers.related;
+        deep.vector.similarity(&self.turn.record, related)
     }
 
     /// γ·CLS as the record has it, whether the head uses it or not.
@@ -94,7 +98,16 @@ impl Examined<'_> {
         };
         let query = &deep.composite;
         out.resize(query.layers() * query.terms().len() * self.tokens(), 0.0);
-        let (engine, document) = (&self.ranker.engine, &self.turn.document);
-        Ok(engine.similarities(query, document, &mut self.buffers.engine, out)?)
+        let Turn {
+            document, record, ..
+        } = &self.turn;
+        let Buffers {
+            engine, related, ..
+        } = &mut *self.buffers;
+        let document = deep.vector.document(*document, record, related)?;
+        Ok(self
+            .ranker
+            .engine
+            .similarities(query, &document, engine, out)?)
     }
 }

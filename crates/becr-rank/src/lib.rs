@@ -59,7 +59,7 @@
 //! use becr_text::pieces::WordPieces;
 //!
 //! let folder = tempfile::tempdir()?;
-//! let shape = Shape { layers: 1, bits: 32, extension: 0 };
+//! let shape = Shape { layers: 1, bits: 32, vector: 0 };
 //! let store = Store::create(folder.path(), &Header::new("encoder-1", shape, 3))?;
 //! let mut update = store.update()?;
 //! update.put_group(&TokenGroup::Pair("river".into(), "bank".into()), &[0; 8])?;
@@ -142,6 +142,7 @@ mod ranker;
 mod raw;
 mod score;
 mod shading;
+mod vector;
 
 pub use error::RankError;
 pub use explain::{Cell, Explanation, FeaturePart, Part, Row, TermPart};

@@ -13,7 +13,8 @@ pub const MAX_QUERY_WORDS: usize = 1024;
 /// Reads a whole query with the encoder, for BECR⁻.
 pub trait QueryEncoder {
     /// The footprints of every word of `text` (as [`becr_text::words::words`] has them, in order),
-    /// `[layer][word][bits / 32]`, then the extensions, `[word][extension / 32]`; each word the mean of its WordPieces.
+    /// `[layer][word][bits / 32]`, then, if footprints are relative, the packed vectors of the
+    /// words; each word the mean of its WordPieces.
     fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>;
 }
 

@@ -2,6 +2,7 @@
 
 use crate::deep::DeepQuery;
 use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
+use crate::vector::Related;
 use crate::{RankError, RankQuery, Ranker};
 use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
 use becr_store::{DocumentStore, FetchBuffer, Record};
@@ -57,6 +58,7 @@ pub struct RankWorkspace {
 pub(crate) struct Buffers {
     pub(crate) engine: Workspace,
     pub(crate) scan: Scan,
+    pub(crate) related: Related,
     pub(crate) log_sums: Vec<f32>,
     pub(crate) lexical: [f32; COUNT],
     pub(crate) named: Vec<Option<f32>>,
@@ -220,13 +222,13 @@ impl Ranker {
         self.log_sums(deep, turn, buffers)?;
         let vector = self.head.deep.document_vector.as_ref();
         let similarity = vector.and_then(|feature| {
-            let similarity = deep.document_vector(&turn.record)?;
+            let similarity = deep.vector.similarity(&turn.record, &buffers.related)?;
             Some(f64::from(feature.contribution(similarity)))
         });
         Ok(deep.score(&buffers.log_sums) + similarity.unwrap_or(0.0))
     }
 
-    /// Pools a document; the log-sums, `[layer][term][kernel]`, are in the buffers.
+    /// Relates and pools a document; the log-sums, `[layer][term][kernel]`, are in the buffers.
     pub(crate) fn log_sums(
         &self,
         deep: &DeepQuery,
@@ -234,15 +236,19 @@ impl Ranker {
         buffers: &mut Buffers,
     ) -> Result<(), RankError> {
         let Buffers {
-            engine, log_sums, ..
+            engine,
+            log_sums,
+            related,
+            ..
         } = buffers;
         log_sums.resize(deep.weights.len(), 0.0);
+        deep.vector.relate(&turn.record, related);
+        let document = deep.vector.document(turn.document, &turn.record, related)?;
         let (query, kernels) = (&deep.composite, &self.kernels);
         // To check the record was to read all of it.
-        let (document, next) = (&turn.document, turn.next);
         Ok(self
             .engine
-            .log_sums_of_cached(query, kernels, document, next, engine, log_sums)?)
+            .log_sums_of_cached(query, kernels, &document, turn.next, engine, log_sums)?)
     }
 
     fn lexi(&self, values: &[f32; COUNT]) -> f64 {

@@ -21,7 +21,7 @@ impl Snapshot<'_> {
             &[
                 header.shape.layers.to_le_bytes(),
                 header.shape.bits.to_le_bytes(),
-                header.shape.extension.to_le_bytes(),
+                header.shape.vector.to_le_bytes(),
             ]
             .concat(),
         );
@@ -76,6 +76,8 @@ impl Snapshot<'_> {
         part(hasher, &record.cls().to_le_bytes());
         part(hasher, record.footprints());
         part(hasher, record.mean());
+        part(hasher, &record.share().to_le_bytes());
+        part(hasher, record.lengths());
         let named = |(name, value): (u32, f32)| (names.get(name as usize), value.to_bits());
         let mut features: Vec<_> = record.features().map(named).collect();
         features.sort_unstable();

@@ -1,5 +1,5 @@
 //! A token group as one value: a checksum, then the footprints of its one or two words, layer after layer, then their
-//! extensions for document vectors.
+//! vectors, packed, if footprints of documents are relative to vectors.
 
 use crate::Shape;
 use becr_text::groups::{Slot, TokenGroup};
@@ -53,7 +53,7 @@ impl<'a> GroupRecord<'a> {
         })
     }
 
-    /// All footprints, in the order layer, slot, then the extensions.
+    /// All footprints, in the order layer, slot, then the packed vectors.
     pub fn footprints(&self) -> &'a [u8] {
         self.footprints
     }
@@ -65,11 +65,11 @@ impl<'a> GroupRecord<'a> {
         &self.footprints[at..at + self.footprint_bytes]
     }
 
-    /// What follows the footprint at the last layer when the group is compared with a document's mean vector.
-    pub fn extension(&self, slot: Slot) -> &'a [u8] {
-        let extensions = &self.footprints[self.layers * self.slots * self.footprint_bytes..];
-        let bytes = extensions.len() / self.slots;
-        &extensions[self.place(slot) * bytes..][..bytes]
+    /// The vector itself, packed, to be compared with a document's; empty unless footprints are relative.
+    pub fn vector(&self, slot: Slot) -> &'a [u8] {
+        let vectors = &self.footprints[self.layers * self.slots * self.footprint_bytes..];
+        let bytes = vectors.len() / self.slots;
+        &vectors[self.place(slot) * bytes..][..bytes]
     }
 
     fn place(&self, slot: Slot) -> usize {
@@ -84,7 +84,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
-        extension: 0,
+        vector: 0,
     };
 
     #[test]
@@ -93,16 +93,13 @@ mod tests {
         let pair = GroupRecord::decode(&bytes, 2, SHAPE).unwrap();
         assert_eq!(pair.footprint(0, Slot::First), [0, 1, 2, 3]);
         assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
-        assert!(pair.extension(Slot::Second).is_empty());
-        let wide = Shape {
-            extension: 32,
-            ..SHAPE
-        };
+        assert!(pair.vector(Slot::Second).is_empty());
+        let wide = Shape { vector: 1, ..SHAPE };
         let bytes = encode(&(0..24).collect::<Vec<u8>>());
         let pair = GroupRecord::decode(&bytes, 2, wide).unwrap();
         assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
-        assert_eq!(pair.extension(Slot::First), [16, 17, 18, 19]);
-        assert_eq!(pair.extension(Slot::Second), [20, 21, 22, 23]);
+        assert_eq!(pair.vector(Slot::First), [16, 17, 18, 19]);
+        assert_eq!(pair.vector(Slot::Second), [20, 21, 22, 23]);
         let bytes = encode(&[7; 8]);
         let word = GroupRecord::decode(&bytes, 1, SHAPE).unwrap();
         assert_eq!(word.footprint(1, Slot::Second), [7; 4]);

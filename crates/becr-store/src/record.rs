@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!  0  "BECR"            20  bytes of the forward index    48  footprints: layer after layer, in tiles
-//!  4  version    u16    24  checksum              u64      …  footprint of the document's mean vector
-//!  6  layers     u16    32  bytes of one layer    u32      …  features: (number of the name u32, value f32)
-//!  8  bits       u16    36  extension                      …  forward index
-//! 10  features   u16
+//!  4  version    u16    24  checksum              u64      …  the document's mean vector
+//!  6  layers     u16    32  bytes of one layer    u32      …  relative footprints: the tokens' lengths, a byte each
+//!  8  bits       u16    36  words of the vector   u16      …  features: (number of the name u32, value f32)
+//! 10  features   u16    40  share                 f32      …  forward index
 //! 12  tokens     u32
 //! 16  CLS        f32
 //! ```
+//!
+//! Of the mean vector there is a footprint; if footprints are relative to it, the vector itself, packed.
 //!
 //! Numbers are little-endian. The footprints start at byte 48 because LMDB puts a large value 16 bytes into a
 //! page: in memory they then lie on a cache line. The checksum is over the whole record but itself.
@@ -20,7 +22,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 const MAGIC: &[u8; 4] = b"BECR";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const CHECKSUM: std::ops::Range<usize> = 24..32;
 const FOOTPRINTS: usize = 48;
 
@@ -31,31 +33,39 @@ pub struct Shape {
     pub layers: u16,
     /// Bits of a footprint: a multiple of 32.
     pub bits: u16,
-    /// Bits that the footprint of a document's mean vector has beyond a token's: a multiple of 32. Token groups
-    /// have them too, so that both can be compared.
+    /// 32-bit words of a packed vector, if footprints of documents are relative to their vectors, else 0. Token groups
+    /// have such a vector too, so that both can be compared.
     #[serde(default)]
-    pub extension: u16,
+    pub vector: u16,
 }
 
 impl Shape {
-    /// Footprints of `layers` layers and `bits` bits, those of mean vectors too.
+    /// Footprints of `layers` layers and `bits` bits, those of mean vectors too; none of them relative.
     pub fn new(layers: u16, bits: u16) -> Self {
         Self {
             layers,
             bits,
-            extension: 0,
+            vector: 0,
         }
     }
 
-    /// Bytes of the footprint of a document's mean vector.
+    /// Bytes of a document's mean vector: its footprint, or itself if footprints are relative to it.
     pub fn mean_bytes(self) -> usize {
-        (usize::from(self.bits) + usize::from(self.extension)) / 8
+        match self.vector {
+            0 => usize::from(self.bits) / 8,
+            words => 4 * usize::from(words),
+        }
+    }
+
+    /// Whether footprints of documents are relative to their vectors.
+    pub fn is_relative(self) -> bool {
+        self.vector > 0
     }
 
     /// Bytes of a token group of `slots` words.
     pub(crate) fn group_bytes(self, slots: usize) -> usize {
-        let footprints = usize::from(self.layers) * usize::from(self.bits);
-        slots * (footprints + usize::from(self.extension)) / 8
+        let footprints = usize::from(self.layers) * usize::from(self.bits) / 8;
+        slots * (footprints + 4 * usize::from(self.vector))
     }
 }
 
@@ -68,8 +78,12 @@ pub struct NewRecord<'a> {
     pub cls: f32,
     /// Footprints of all layers in tile layout, layer after layer.
     pub footprints: &'a [u8],
-    /// Footprint of the document's mean vector.
+    /// The document's mean vector, [`Shape::mean_bytes`] of it.
     pub mean: &'a [u8],
+    /// How much of its vector there is in the document's tokens, if footprints are relative to it.
+    pub share: f32,
+    /// The lengths of what the tokens add to it, one per token, if footprints are relative.
+    pub lengths: &'a [u8],
     /// Named features, by number of the name.
     pub features: Vec<(u32, f32)>,
     /// The words.
@@ -83,6 +97,7 @@ pub struct Record<'a> {
     layers: usize,
     layer_bytes: usize,
     mean_bytes: usize,
+    lengths: usize,
     features: usize,
     forward: ForwardIndex<'a>,
 }
@@ -97,7 +112,13 @@ impl NewRecord<'_> {
             return Err("its footprints do not divide into the store's layers");
         }
         if self.mean.len() != shape.mean_bytes() {
-            return Err("its mean footprint has not the store's number of bits");
+            return Err("its mean vector has not the store's size");
+        }
+        let lengths = if shape.is_relative() { self.tokens } else { 0 };
+        if self.lengths.len() != lengths as usize {
+            return Err(
+                "it has not one length per token, as relative footprints have, or has them without being relative",
+            );
         }
         let layer_bytes = u32::try_from(self.footprints.len() / layers.max(1));
         let forward = self.words.encode();
@@ -111,6 +132,7 @@ impl NewRecord<'_> {
             FOOTPRINTS
                 + self.footprints.len()
                 + self.mean.len()
+                + self.lengths.len()
                 + 8 * self.features.len()
                 + forward.len(),
         );
@@ -123,10 +145,13 @@ impl NewRecord<'_> {
         bytes.extend_from_slice(&forward_bytes.to_le_bytes());
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend_from_slice(&layer_bytes.to_le_bytes());
-        bytes.extend_from_slice(&shape.extension.to_le_bytes());
+        bytes.extend_from_slice(&shape.vector.to_le_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        bytes.extend_from_slice(&self.share.to_le_bytes());
         bytes.resize(FOOTPRINTS, 0);
         bytes.extend_from_slice(self.footprints);
         bytes.extend_from_slice(self.mean);
+        bytes.extend_from_slice(self.lengths);
         for (name, value) in &self.features {
             bytes.extend_from_slice(&name.to_le_bytes());
             bytes.extend_from_slice(&value.to_le_bytes());
@@ -151,10 +176,19 @@ impl<'a> Record<'a> {
             return Err("its checksum does not match its bytes");
         }
         let layers = usize::from(u16_at(bytes, 6));
-        let mean_bytes = (usize::from(u16_at(bytes, 8)) + usize::from(u16_at(bytes, 36))) / 8;
+        let shape = Shape {
+            layers: u16_at(bytes, 6),
+            bits: u16_at(bytes, 8),
+            vector: u16_at(bytes, 36),
+        };
+        let mean_bytes = shape.mean_bytes();
+        let lengths = match shape.is_relative() {
+            true => u32_at(bytes, 12) as usize,
+            false => 0,
+        };
         let features = usize::from(u16_at(bytes, 10));
         let layer_bytes = u32_at(bytes, 32) as usize;
-        let forward_at = FOOTPRINTS + layers * layer_bytes + mean_bytes + 8 * features;
+        let forward_at = FOOTPRINTS + layers * layer_bytes + mean_bytes + lengths + 8 * features;
         let ends = forward_at.checked_add(u32_at(bytes, 20) as usize);
         if ends != Some(bytes.len()) {
             return Err("its parts do not add up to its length");
@@ -165,6 +199,7 @@ impl<'a> Record<'a> {
             layers,
             layer_bytes,
             mean_bytes,
+            lengths,
             features,
             forward,
         })
@@ -185,15 +220,26 @@ impl<'a> Record<'a> {
         &self.bytes[FOOTPRINTS..FOOTPRINTS + self.layers * self.layer_bytes]
     }
 
-    /// Footprint of the mean vector.
+    /// The mean vector: its footprint, or itself, packed, if footprints are relative to it.
     pub fn mean(&self) -> &'a [u8] {
         let at = FOOTPRINTS + self.layers * self.layer_bytes;
         &self.bytes[at..at + self.mean_bytes]
     }
 
+    /// How much of the mean vector there is in the tokens; 0 unless footprints are relative to it.
+    pub fn share(&self) -> f32 {
+        f32::from_bits(u32_at(self.bytes, 40))
+    }
+
+    /// The lengths of what the tokens add to the mean vector; none unless footprints are relative to it.
+    pub fn lengths(&self) -> &'a [u8] {
+        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes;
+        &self.bytes[at..at + self.lengths]
+    }
+
     /// Named features, by number of the name.
     pub fn features(&self) -> impl Iterator<Item = (u32, f32)> + 'a {
-        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes;
+        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes + self.lengths;
         let pairs = self.bytes[at..at + 8 * self.features].chunks_exact(8);
         pairs.map(|pair| (u32_at(pair, 0), f32::from_bits(u32_at(pair, 4))))
     }
@@ -260,8 +306,9 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 64,
-        extension: 0,
+        vector: 0,
     };
+    const RELATIVE: Shape = Shape { vector: 2, ..SHAPE };
 
     prop_compose! {
         /// Encoded records, and what went into them but for the borrowed parts.
@@ -272,28 +319,37 @@ mod tests {
             features in prop::collection::vec((0u32..5, -1.0f32..1.0), 0..4),
             title in prop::collection::vec(0u32..50, 0..5),
             body in prop::collection::vec(0u32..500, 0..40),
-        ) -> (Vec<u8>, Vec<u8>, [u8; 8], Vec<(u32, f32)>, Words) {
+            relative in any::<bool>(),
+        ) -> (Vec<u8>, Vec<u8>, [u8; 8], Vec<u8>, Vec<(u32, f32)>, Words) {
             let footprints: Vec<u8> =
                 (0..tokens * 16).map(|n| (n as u8).wrapping_mul(31) ^ seed).collect();
             let (mean, words) = ([seed; 8], Words { title, body });
+            let (shape, lengths) = match relative {
+                true => (RELATIVE, (0..tokens as u8).map(|n| n ^ seed).collect()),
+                false => (SHAPE, Vec::new()),
+            };
             let record = NewRecord {
                 tokens,
                 cls,
                 footprints: &footprints,
                 mean: &mean,
+                share: cls,
+                lengths: &lengths,
                 features: features.clone(),
                 words: words.clone(),
             };
-            (record.encode(SHAPE).unwrap(), footprints, mean, features, words)
+            (record.encode(shape).unwrap(), footprints, mean, lengths, features, words)
         }
     }
 
     proptest! {
         #[test]
-        fn round_trip((bytes, footprints, mean, features, words) in records()) {
+        fn round_trip((bytes, footprints, mean, lengths, features, words) in records()) {
             let read = Record::decode(&bytes).unwrap();
             prop_assert_eq!(read.footprints(), footprints);
             prop_assert_eq!(read.mean(), mean);
+            prop_assert_eq!(read.lengths(), lengths);
+            prop_assert_eq!(read.share(), read.cls());
             prop_assert_eq!(read.features().collect::<Vec<_>>(), features);
             prop_assert_eq!(read.forward().words(), words);
         }
@@ -326,5 +382,14 @@ mod tests {
         assert!(odd.encode(SHAPE).is_err());
         let no_mean = NewRecord::default();
         assert!(no_mean.encode(SHAPE).is_err());
+        let lengths = |tokens, lengths| NewRecord {
+            tokens,
+            lengths,
+            mean: &[0; 8],
+            ..Default::default()
+        };
+        assert!(lengths(1, &[1]).encode(SHAPE).is_err());
+        assert!(lengths(1, &[]).encode(RELATIVE).is_err());
+        assert!(lengths(1, &[1]).encode(RELATIVE).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Folder of the store inside an index directory.
 const FOLDER: &str = "store";
 /// Version of the tables and of the records in them.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What a store was made for, and with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const SHAPE: Shape = Shape {
     layers: 2,
     bits: 32,
-    extension: 0,
+    vector: 0,
 };
 
 fn header() -> Header {

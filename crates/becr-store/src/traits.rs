@@ -178,7 +178,7 @@ mod tests {
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
-        extension: 0,
+        vector: 0,
     };
 
     /// A store that hands out copies, as one behind a network does: records as bytes by key.
@@ -311,6 +311,7 @@ mod tests {
                 footprints: &[cls as u8; 16],
                 mean: &[1; 4],
                 features: &[("pagerank".into(), cls)],
+                ..Default::default()
             };
             update.put(&document).unwrap();
         }

@@ -27,8 +27,12 @@ pub struct NewDocument<'a> {
     pub cls: f32,
     /// Footprints of all layers in tile layout, layer after layer.
     pub footprints: &'a [u8],
-    /// Footprint of the mean vector.
+    /// The mean vector, [`Shape::mean_bytes`](crate::Shape::mean_bytes) of it.
     pub mean: &'a [u8],
+    /// How much of it there is in the tokens, if footprints are relative to it.
+    pub share: f32,
+    /// The lengths of what the tokens add to it, one per token, if footprints are relative.
+    pub lengths: &'a [u8],
     /// Named features.
     pub features: &'a [(String, f32)],
 }
@@ -75,6 +79,8 @@ impl<'s> Update<'s> {
             cls: document.cls,
             footprints: document.footprints,
             mean: document.mean,
+            share: document.share,
+            lengths: document.lengths,
             features: self.numbered_features(document.features),
             words,
         };
@@ -152,9 +158,8 @@ impl<'s> Update<'s> {
         Ok(true)
     }
 
-    /// Stores a token group: its footprints in the order layer, slot, then its
-    /// extensions. Pairs must come before documents, whose
-    /// pairs are counted as they come.
+    /// Stores a token group: its footprints in the order layer, slot, then its packed vectors, if
+    /// footprints are relative. Pairs must come before documents, whose pairs are counted as they come.
     pub fn put_group(&mut self, group: &TokenGroup, footprints: &[u8]) -> Result<(), StoreError> {
         let (slots, shape) = (group::slots(group), self.store.header().shape);
         let expected = shape.group_bytes(slots);

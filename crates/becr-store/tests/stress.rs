@@ -10,7 +10,7 @@ const DOCUMENTS: u64 = 60;
 const SHAPE: Shape = Shape {
     layers: 2,
     bits: 64,
-    extension: 0,
+    vector: 0,
 };
 
 /// Small numbers that look random.

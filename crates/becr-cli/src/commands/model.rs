@@ -21,7 +21,7 @@ pub(crate) enum Command {
 ///
 /// Example:
 ///
-///   becr model prepare hf:thenlper/gte-small --out becr-gte --layers 12, --document-vector-bits 1024 \
+///   becr model prepare hf:thenlper/gte-small --out becr-gte --layers 12, --relative \
 ///       --centre corpus.jsonl.zst --documents 2000 --dtype int8
 ///
 /// A model of the hub is kept in its usual cache, ~/.cache/huggingface/hub; HF_HOME, HF_ENDPOINT, HF_TOKEN and
@@ -40,9 +40,10 @@ pub(crate) struct PrepareArgs {
     /// Bits of a token's footprint.
     #[arg(long)]
     bits: Option<usize>,
-    /// Bits of the footprint of a document's mean vector.
+    /// Keep the mean vector of every document, in four bits a dimension, and take footprints of what its tokens add to
+    /// it: they then err half as much. Needs one layer; token groups grow by half a byte for each dimension.
     #[arg(long)]
-    document_vector_bits: Option<usize>,
+    relative: bool,
     /// Corpora to measure the centre on; without any, the encoder's own centre stays, if it has one.
     #[arg(long, value_name = "CORPUS", num_args = 1..)]
     centre: Vec<PathBuf>,
@@ -99,9 +100,7 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     if args.bits.is_some() {
         settings.bits = args.bits;
     }
-    if args.document_vector_bits.is_some() {
-        settings.document_vector_bits = args.document_vector_bits;
-    }
+    settings.relative |= args.relative;
     model.config.becr = Some(settings);
     model.config.check(&directory.join("config.json"))?;
     if !args.centre.is_empty() {

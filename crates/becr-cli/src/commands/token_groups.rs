@@ -41,14 +41,8 @@ struct Budget(Option<u64>);
 
 impl RuleArgs {
     pub(crate) fn rules(&self, model: &Model) -> anyhow::Result<Rules> {
-        let layers = model
-            .config
-            .kept_layers()
-            .map_err(anyhow::Error::msg)?
-            .len() as u64;
-        let bits = model
-            .config
-            .settings()
+        let shape = becr_encoder::Shape::new(&model.config)?;
+        shape
             .bits
             .context("the model keeps raw vectors, not footprints")?;
         // A row of LMDB takes some 24 bytes beside key and value.
@@ -58,7 +52,7 @@ impl RuleArgs {
             min_pair_documents: self.min_pair_documents,
             vocabulary_words_only: self.vocabulary_words_only,
             budget: self.token_budget.0,
-            record_bytes: RecordBytes::new(layers, bits as u64, OVERHEAD),
+            record_bytes: RecordBytes::new(shape.group_bytes() as u64, OVERHEAD),
         })
     }
 

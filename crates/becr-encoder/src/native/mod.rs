@@ -11,10 +11,7 @@ mod scratch;
 mod tests;
 
 use crate::kernel::{Finish, Panels, Simd};
-use crate::{
-    Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, document_vector_hyperplanes,
-    hyperplanes,
-};
+use crate::{Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
 use becr_footprint::lsh::{Hyperplanes, pack_signs};
 use becr_model::{Centres, Config, Embeddings, Weights};
 use layer::Layer;
@@ -37,7 +34,7 @@ pub struct NativeEncoder {
     embeddings: Embeddings,
     layers: Vec<Layer>,
     planes: Option<Panels>,
-    document_planes: Option<Hyperplanes>,
+    hyperplanes: Option<Hyperplanes>,
     centres: Option<Centres>,
     scratch: ScratchPool,
 }
@@ -56,7 +53,8 @@ impl NativeEncoder {
     ) -> Result<Self, EncodeError> {
         let shape = Shape::new(config)?;
         let last = shape.layers.last().copied().unwrap_or(0);
-        let planes = hyperplanes(config)?.map(|planes| {
+        let hyperplanes = hyperplanes(config)?;
+        let planes = hyperplanes.as_ref().map(|planes| {
             Panels::from_columns(
                 simd,
                 planes.dim(),
@@ -73,7 +71,7 @@ impl NativeEncoder {
                 .map(|layer| Layer::new(simd, config.head_size(), layer))
                 .collect(),
             planes,
-            document_planes: document_vector_hyperplanes(config)?,
+            hyperplanes,
             centres: weights.centres,
             scratch: ScratchPool::default(),
             shape,
@@ -197,8 +195,8 @@ impl Backend for NativeEncoder {
         &self.shape
     }
 
-    fn document_planes(&self) -> Option<&Hyperplanes> {
-        self.document_planes.as_ref()
+    fn hyperplanes(&self) -> Option<&Hyperplanes> {
+        self.hyperplanes.as_ref()
     }
 
     fn centres(&self) -> Option<&Centres> {

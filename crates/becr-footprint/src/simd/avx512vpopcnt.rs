@@ -103,8 +103,7 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
         used += uses.len();
         tables = later;
     }
-    let similarities = &scratch.similarities[..job.terms.len()];
-    sink.take(&place, similarities);
+    sink.take(&place, &mut scratch.similarities[..job.terms.len()]);
 }
 
 /// Writes the distances of the tile's tokens to three groups. With `ONES` the number of bits set in every token is

@@ -91,7 +91,7 @@ pub(super) unsafe fn tile<C: Counter>(
             &mut scratch.similarities[term],
         );
     }
-    sink.take(&place, &scratch.similarities[..job.terms.len()]);
+    sink.take(&place, &mut scratch.similarities[..job.terms.len()]);
 }
 
 /// `1 − |d| / (b/2)` per token, where the rows of both lists together are all rows.

@@ -4,7 +4,7 @@ use super::{Job, Sink, histogram};
 use crate::pool::{self, Histogram};
 use crate::tile::{LARGEST, MAX_WIDTH, Tile};
 use crate::workspace::{Ahead, Scratch, Similarities};
-use crate::{Kernels, Workspace};
+use crate::{Kernels, Relative, Workspace};
 
 /// What an implementation provides.
 ///
@@ -84,6 +84,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
         let sums = &mut out[layer * terms * kernels.len()..][..terms * kernels.len()];
         sums.fill(0.0);
         let mut sink = Pool::<B> {
+            relative: job.document.relation(),
             kernels,
             histograms,
             sums,
@@ -98,6 +99,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
 }
 
 struct Pool<'a, B> {
+    relative: Option<Relative<'a>>,
     kernels: &'a Kernels,
     histograms: &'a mut [Histogram],
     /// `[term][kernel]`.
@@ -116,8 +118,11 @@ impl<B: Backend> Pool<'_, B> {
 
 impl<B: Backend> Sink for Pool<'_, B> {
     #[inline(always)]
-    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]) {
+    fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]) {
         let (first, tokens) = (place.tile.first, place.tile.tokens);
+        if let Some(relative) = self.relative {
+            relative.complete(first, tokens, similarities);
+        }
         // A histogram's counters hold so many tokens, then they must be emptied.
         if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH) {
             self.flush();
@@ -146,6 +151,7 @@ pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, ou
     let mut sink = Collect {
         terms: job.terms.len(),
         tokens: layout.tokens(),
+        relative: job.document.relation(),
         out,
     };
     for layer in 0..layout.layers() {
@@ -157,11 +163,15 @@ pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, ou
 struct Collect<'a> {
     terms: usize,
     tokens: usize,
+    relative: Option<Relative<'a>>,
     out: &'a mut [f32],
 }
 
 impl Sink for Collect<'_> {
-    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]) {
+    fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]) {
+        if let Some(relative) = self.relative {
+            relative.complete(place.tile.first, place.tile.tokens, similarities);
+        }
         for (term, similarities) in similarities.iter().enumerate() {
             let start = (place.layer * self.terms + term) * self.tokens + place.tile.first;
             let out = &mut self.out[start..start + place.tile.tokens];

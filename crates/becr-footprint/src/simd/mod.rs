@@ -168,8 +168,8 @@ pub(crate) struct Job<'a> {
 
 /// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
-    /// Takes them, a list per term, of which as many count as the tile has tokens.
-    fn take(&mut self, place: &TilePlace, similarities: &[Similarities]);
+    /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
+    fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
 }
 
 /// An [`Implementation`] that this CPU is known to run.

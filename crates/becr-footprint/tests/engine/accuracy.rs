@@ -56,6 +56,7 @@ fn check(implementation: Implementation, n: usize, alpha: impl Fn(usize) -> f32)
             document: (0..LAYERS * TOKENS * words)
                 .map(|_| random.next() as u32)
                 .collect(),
+            relative: None,
         })
         .collect();
     let exact: Vec<f64> = cases

@@ -2,8 +2,8 @@
 
 use crate::reference::{Case, Random, log_sums};
 use becr_footprint::{
-    CompositeQuery, Document, DocumentLayout, Engine, Error, GroupWeight, Head, Kernels, Scoring,
-    TiledDocument, VectorDocument, Workspace,
+    CompositeQuery, Document, DocumentLayout, Engine, Error, GroupWeight, Head, Kernels, Relative,
+    Scoring, TiledDocument, VectorDocument, Workspace,
 };
 
 fn one_term(uses: &[(usize, f32)]) -> Vec<Vec<GroupWeight>> {
@@ -90,6 +90,25 @@ fn what_cannot_be_compared_is_refused() {
         error,
         Error::Mismatch {
             what: "layers",
+            query: 1,
+            document: 2
+        }
+    );
+    let layout = DocumentLayout::new(1, 3, 64).unwrap();
+    let document = TiledDocument::new(layout, &tiles[..layout.bytes()]).unwrap();
+    let relative = |lengths| Relative {
+        offsets: &[0.0, 0.0],
+        lengths,
+    };
+    assert!(
+        document.relative(relative(&[1; 2])).is_err(),
+        "three tokens"
+    );
+    let document = document.relative(relative(&[1; 3])).unwrap();
+    assert_eq!(
+        ask(&query, Document::Footprints(document), 11),
+        Error::Mismatch {
+            what: "terms",
             query: 1,
             document: 2
         }

@@ -1,6 +1,8 @@
 //! The paper's formulas, written out in f64, and random cases to try them on.
 
-use becr_footprint::{CompositeQuery, DocumentLayout, GroupWeight, Kernels};
+use becr_footprint::{
+    CompositeQuery, Document, DocumentLayout, GroupWeight, Kernels, Relative, TiledDocument,
+};
 
 /// A stream of random words (SplitMix64).
 pub(crate) struct Random(pub u64);
@@ -33,6 +35,8 @@ pub(crate) struct Case {
     pub query: Vec<u32>,
     /// `[layer][token][word]`.
     pub document: Vec<u32>,
+    /// Offsets by term and lengths by token, if the footprints are relative.
+    pub relative: Option<(Vec<f32>, Vec<u8>)>,
 }
 
 impl Case {
@@ -67,6 +71,18 @@ impl Case {
             terms,
             query,
             document,
+            relative: None,
+        }
+    }
+
+    /// The same, its document taken as relative to some vector.
+    pub(crate) fn relative(self, random: &mut Random) -> Self {
+        let offsets = self.terms.iter().map(|_| 1.6 * random.unit() - 0.8);
+        let offsets = offsets.collect();
+        let lengths = (0..self.tokens).map(|_| random.below(150) as u8).collect();
+        Self {
+            relative: Some((offsets, lengths)),
+            ..self
         }
     }
 
@@ -89,26 +105,42 @@ impl Case {
         tiles
     }
 
-    /// `Σ_t w_t · cos(π·h_t/b)`, `[layer][term][token]`.
+    /// The document of these tiles, as the engine takes it.
+    pub(crate) fn footprints<'a>(&'a self, tiles: &'a [u8]) -> Document<'a> {
+        let document = TiledDocument::new(self.layout(), tiles).expect("right length");
+        Document::Footprints(match &self.relative {
+            None => document,
+            Some((offsets, lengths)) => document
+                .relative(Relative { offsets, lengths })
+                .expect("one layer"),
+        })
+    }
+
+    /// `Σ_t w_t · cos(π·h_t/b)`, `[layer][term][token]`, times a length and added to an offset if it is relative.
     pub(crate) fn similarities(&self) -> Vec<f64> {
         let words = self.bits / 32;
         let mut out = Vec::new();
         for layer in 0..self.layers {
-            for term in &self.terms {
+            for (number, term) in self.terms.iter().enumerate() {
                 for token in 0..self.tokens {
                     let d = &self.document[(layer * self.tokens + token) * words..][..words];
-                    out.push(
-                        term.iter()
-                            .map(|used| {
-                                let q = &self.query[(layer * self.groups + used.group) * words..]
-                                    [..words];
-                                let h: u32 =
-                                    d.iter().zip(q).map(|(d, q)| (d ^ q).count_ones()).sum();
-                                let angle = std::f64::consts::PI * f64::from(h) / self.bits as f64;
-                                f64::from(used.weight) * angle.cos()
-                            })
-                            .sum(),
-                    );
+                    let rest: f64 = term
+                        .iter()
+                        .map(|used| {
+                            let q =
+                                &self.query[(layer * self.groups + used.group) * words..][..words];
+                            let h: u32 = d.iter().zip(q).map(|(d, q)| (d ^ q).count_ones()).sum();
+                            let angle = std::f64::consts::PI * f64::from(h) / self.bits as f64;
+                            f64::from(used.weight) * angle.cos()
+                        })
+                        .sum();
+                    out.push(match &self.relative {
+                        None => rest,
+                        Some((offsets, lengths)) => {
+                            let length = f64::from(lengths[token]) / 128.0;
+                            (f64::from(offsets[number]) + length * rest).clamp(-1.0, 1.0)
+                        }
+                    });
                 }
             }
         }

@@ -9,12 +9,16 @@
 //! Σ w·(2·bit − 1) over the groups found, and a tie is 0. A word with none of its groups in the store keeps a
 //! footprint of zeros, so that positions stay those of the words. The footprint of the mean vector is the vote
 //! of the known words' footprints at the last layer, one vote each. CLS is 0: nothing was encoded.
+//!
+//! Where footprints are relative, groups keep their vectors: words are the weighted sums of these, an unknown one is
+//! zero, and the rest is as for encoded documents.
 
 use super::encoding::Footprints;
 use crate::IndexError;
-use becr_footprint::DocumentLayout;
+use becr_footprint::lsh::Hyperplanes;
+use becr_footprint::{DocumentLayout, Relation, unpack};
 use becr_store::{GroupRecord, Shape, Store};
-use becr_text::groups::{Decomposition, Query, Term, TokenGroup};
+use becr_text::groups::{Decomposition, Member, Query, TokenGroup};
 use becr_text::pieces::WordPieces;
 use std::collections::HashMap;
 
@@ -26,20 +30,87 @@ const TIE: f64 = 1e-6;
 pub(super) struct Composer<'a> {
     store: &'a Store,
     pieces: &'a WordPieces,
+    hyperplanes: &'a Hyperplanes,
 }
 
-/// The footprint of a word at every layer, one after the other, then its extension; `None` if the store knows nothing of it.
+/// The groups of a word that the store knows, with their weights.
+type Known<'a, 'k> = [(GroupRecord<'k>, &'a Member)];
+
+/// The footprint of a word at every layer, one after the other; `None` if the store knows nothing of it.
 type WordFootprint = Option<Vec<u32>>;
 
 impl<'a> Composer<'a> {
-    pub(super) fn new(store: &'a Store, pieces: &'a WordPieces) -> Self {
-        Self { store, pieces }
+    pub(super) fn new(
+        store: &'a Store,
+        pieces: &'a WordPieces,
+        hyperplanes: &'a Hyperplanes,
+    ) -> Self {
+        Self {
+            store,
+            pieces,
+            hyperplanes,
+        }
     }
 
     /// The footprints of a document.
     pub(super) fn compose(&self, title: &str, text: &str) -> Result<Footprints, IndexError> {
-        let mut words = self.field(title)?;
-        words.extend(self.field(text)?);
+        match self.store.header().shape.is_relative() {
+            true => self.relative(title, text),
+            false => self.vote(title, text),
+        }
+    }
+
+    /// The footprints of a document, relative to the mean of its known words' vectors.
+    fn relative(&self, title: &str, text: &str) -> Result<Footprints, IndexError> {
+        let mut words = self.field(title, |known| self.vector(known))?;
+        words.extend(self.field(text, |known| self.vector(known))?);
+        let dim = self.hyperplanes.dim();
+        let mut mean = vec![0.0; dim];
+        let mut vectors = Vec::with_capacity(words.len() * dim);
+        for word in &words {
+            let start = vectors.len();
+            match word {
+                Some(word) => vectors.extend_from_slice(word),
+                None => vectors.resize(start + dim, 0.0),
+            }
+            // The length of a mean does not matter.
+            mean.iter_mut()
+                .zip(&vectors[start..])
+                .for_each(|(m, x)| *m += x);
+        }
+        let (relation, rows) = Relation::new(self.hyperplanes, &vectors, &mean)?;
+        self.tiled(words.len(), &rows, relation)
+    }
+
+    fn tiled(
+        &self,
+        words: usize,
+        rows: &[u32],
+        relation: Relation,
+    ) -> Result<Footprints, IndexError> {
+        let shape = self.store.header().shape;
+        let layers = usize::from(shape.layers);
+        let layout = DocumentLayout::new(layers, words, usize::from(shape.bits))?;
+        let mut tiles = vec![0; layout.bytes()];
+        layout.tile(rows, &mut tiles)?;
+        Ok(Footprints::new(words, tiles, relation, Vec::new()))
+    }
+
+    /// The vector of a word.
+    fn vector(&self, known: &Known<'_, '_>) -> Vec<f32> {
+        let dim = self.hyperplanes.dim();
+        let (mut sum, mut vector) = (vec![0.0; dim], vec![0.0; dim]);
+        for (group, member) in known {
+            unpack(words(group.vector(member.slot)), &mut vector);
+            let parts = sum.iter_mut().zip(&vector);
+            parts.for_each(|(sum, x)| *sum += member.weight * x);
+        }
+        sum
+    }
+
+    fn vote(&self, title: &str, text: &str) -> Result<Footprints, IndexError> {
+        let mut words = self.field(title, |known| self.footprint(known))?;
+        words.extend(self.field(text, |known| self.footprint(known))?);
         let shape = self.store.header().shape;
         let (layers, width) = (usize::from(shape.layers), width(shape));
         let mut rows = Vec::with_capacity(layers * words.len() * width);
@@ -52,19 +123,19 @@ impl<'a> Composer<'a> {
                 });
             }
         }
-        let layout = DocumentLayout::new(layers, words.len(), usize::from(shape.bits))?;
-        let mut tiles = vec![0; layout.bytes()];
-        layout.tile(&rows, &mut tiles)?;
-        Ok(Footprints {
-            tokens: words.len() as u32,
-            tiles,
-            mean: mean(&words, shape),
-            cls: Vec::new(),
-        })
+        let relation = Relation {
+            vector: mean(&words, shape),
+            ..Relation::default()
+        };
+        self.tiled(words.len(), &rows, relation)
     }
 
-    /// The footprints of the words of a field.
-    fn field(&self, text: &str) -> Result<Vec<WordFootprint>, IndexError> {
+    /// What `compose` makes of every word of a field, if the store knows anything of it.
+    fn field<T>(
+        &self,
+        text: &str,
+        compose: impl Fn(&Known<'_, '_>) -> T,
+    ) -> Result<Vec<Option<T>>, IndexError> {
         let options = Decomposition {
             window: self.store.header().window,
             ..Decomposition::default()
@@ -89,53 +160,48 @@ impl<'a> Composer<'a> {
                 None => snapshot.group(group)?,
             });
         }
-        let mut words = vec![None; query.terms.len()];
+        let mut words: Vec<Option<T>> = query.terms.iter().map(|_| None).collect();
         for term in &composition.terms {
-            words[term.position] = self.word(term, &found);
+            let members = term.members.iter();
+            let known: Vec<_> = members
+                .filter_map(|member| Some((found[member.group]?, member)))
+                .collect();
+            if !known.is_empty() {
+                words[term.position] = Some(compose(&known));
+            }
         }
         Ok(words)
     }
 
-    /// The vote of the groups of a word. `found` has the records by the numbers that members use.
-    fn word(&self, term: &Term, found: &[Option<GroupRecord<'_>>]) -> WordFootprint {
+    /// The vote of the groups of a word.
+    fn footprint(&self, known: &Known<'_, '_>) -> Vec<u32> {
         let shape = self.store.header().shape;
-        let known: Vec<_> = term
-            .members
-            .iter()
-            .filter_map(|member| Some((found[member.group]?, member)))
-            .collect();
-        if known.is_empty() {
-            return None;
-        }
         let mut footprint = Vec::with_capacity(usize::from(shape.layers) * width(shape));
         let mut vote = Vote::new(usize::from(shape.bits));
         for layer in 0..usize::from(shape.layers) {
-            for (group, member) in &known {
-                let bytes = group.footprint(layer, member.slot);
-                let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-                vote.add(words, f64::from(member.weight));
+            for (group, member) in known {
+                let footprint = words(group.footprint(layer, member.slot));
+                vote.add(footprint, f64::from(member.weight));
             }
             footprint.extend(vote.take());
         }
-        let mut vote = Vote::new(usize::from(shape.extension));
-        for (group, member) in &known {
-            let bytes = group.extension(member.slot);
-            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-            vote.add(words, f64::from(member.weight));
-        }
-        footprint.extend(vote.take());
-        Some(footprint)
+        footprint
     }
 }
 
-/// The vote of the known words at the last layer, with the extension that follows it.
-fn mean(words: &[WordFootprint], shape: Shape) -> Vec<u8> {
-    let mut vote = Vote::new(8 * shape.mean_bytes());
+/// Numbers as they are stored.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes)
+}
+
+/// The vote of the known words at the last layer.
+fn mean(words: &[WordFootprint], shape: Shape) -> Vec<u32> {
+    let mut vote = Vote::new(usize::from(shape.bits));
     let last = usize::from(shape.layers).saturating_sub(1) * width(shape);
     for word in words.iter().flatten() {
         vote.add(word[last..].iter().copied(), 1.0);
     }
-    vote.take().flat_map(u32::to_le_bytes).collect()
+    vote.take().collect()
 }
 
 /// 32-bit words of a footprint.
@@ -178,12 +244,13 @@ impl Vote {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becr_footprint::lsh::HyperplaneKind;
     use becr_store::{Documents, Header};
 
     const SHAPE: Shape = Shape {
         layers: 2,
         bits: 32,
-        extension: 0,
+        vector: 0,
     };
     const VOCABULARY: &[u8] = b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nriver\nbank\nwater\n##s\n";
 
@@ -217,7 +284,9 @@ mod tests {
     /// Rows `[layer][word]` and the mean of a document.
     fn compose(store: &Store, title: &str, text: &str) -> (Vec<u32>, u32) {
         let pieces = WordPieces::from_vocab(VOCABULARY, "vocab.txt").unwrap();
-        let footprints = Composer::new(store, &pieces).compose(title, text).unwrap();
+        let planes = Hyperplanes::generate(8, 32, HyperplaneKind::Orthogonal, 0).unwrap();
+        let composer = Composer::new(store, &pieces, &planes);
+        let footprints = composer.compose(title, text).unwrap();
         let layout = DocumentLayout::new(2, footprints.tokens as usize, 32).unwrap();
         let mut rows = vec![0; layout.row_words()];
         layout.untile(&footprints.tiles, &mut rows).unwrap();

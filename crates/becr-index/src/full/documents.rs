@@ -68,7 +68,7 @@ impl DocumentEncoder<'_> {
         match store.header().documents {
             Documents::Encoded => self.encode(documents, emit),
             Documents::Composed => {
-                let composer = Composer::new(store, self.encoder.word_pieces());
+                let composer = Composer::new(store, self.encoder.word_pieces(), &self.hyperplanes);
                 for document in documents {
                     let document = document?;
                     let footprints = composer.compose(&document.title, &document.text)?;
@@ -180,6 +180,8 @@ fn put<'a>(
         cls: crate::head::gamma_cls(gamma, &footprints.cls),
         footprints: &footprints.tiles,
         mean: &footprints.mean,
+        share: footprints.share,
+        lengths: &footprints.lengths,
         features: &document.features,
     })
 }

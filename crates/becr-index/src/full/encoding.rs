@@ -2,16 +2,15 @@
 
 use crate::IndexError;
 use becr_encoder::{EncodedDocument, Encoder, Shape};
-use becr_footprint::DocumentLayout;
 use becr_footprint::lsh::Hyperplanes;
+use becr_footprint::{DocumentLayout, Relation};
 use becr_model::Model;
 
 /// Encodes documents for one store.
 pub struct DocumentEncoder<'a> {
     /// The encoder.
     pub encoder: &'a Encoder,
-    /// Those of mean vectors.
-    hyperplanes: Hyperplanes,
+    pub(super) hyperplanes: Hyperplanes,
     shape: Shape,
 }
 
@@ -21,14 +20,30 @@ pub(crate) struct Footprints {
     pub(crate) tokens: u32,
     pub(crate) tiles: Vec<u8>,
     pub(crate) mean: Vec<u8>,
+    pub(crate) share: f32,
+    pub(crate) lengths: Vec<u8>,
     /// The `[CLS]` vector; empty for a composed document.
     pub(crate) cls: Vec<f32>,
+}
+
+impl Footprints {
+    pub(super) fn new(tokens: usize, tiles: Vec<u8>, relation: Relation, cls: Vec<f32>) -> Self {
+        let mean = relation.vector.iter().flat_map(|word| word.to_le_bytes());
+        Self {
+            tokens: tokens as u32,
+            tiles,
+            mean: mean.collect(),
+            share: relation.share,
+            lengths: relation.lengths,
+            cls,
+        }
+    }
 }
 
 impl<'a> DocumentEncoder<'a> {
     /// For the footprints of `model`, computed by `encoder`.
     pub fn new(model: &Model, encoder: &'a Encoder) -> Result<Self, IndexError> {
-        let hyperplanes = becr_encoder::document_vector_hyperplanes(&model.config)?;
+        let hyperplanes = becr_encoder::hyperplanes(&model.config)?;
         let hyperplanes =
             hyperplanes.ok_or_else(|| IndexError::RawModel(model.directory.clone()))?;
         Ok(Self {
@@ -38,21 +53,29 @@ impl<'a> DocumentEncoder<'a> {
         })
     }
 
-    /// Brings footprints into tiles and hashes the mean vector.
+    /// Brings footprints into tiles and hashes the mean vector, unless they are relative to it.
     pub(crate) fn footprints(&self, document: &EncodedDocument) -> Result<Footprints, IndexError> {
         let tokens = document.pieces.len();
         let bits = self.shape.words() * 32;
         let layout = DocumentLayout::new(self.shape.layers.len(), tokens, bits)?;
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&document.footprints, &mut tiles)?;
-        let mut mean = vec![0; self.hyperplanes.words()];
-        self.hyperplanes.footprint(&document.mean, &mut mean)?;
-        let mean = mean.iter().flat_map(|word| word.to_le_bytes()).collect();
-        Ok(Footprints {
-            tokens: tokens as u32,
+        let relation = match &document.relation {
+            Some(relation) => relation.clone(),
+            None => {
+                let mut vector = vec![0; self.hyperplanes.words()];
+                self.hyperplanes.footprint(&document.mean, &mut vector)?;
+                Relation {
+                    vector,
+                    ..Relation::default()
+                }
+            }
+        };
+        Ok(Footprints::new(
+            tokens,
             tiles,
-            mean,
-            cls: document.cls.clone(),
-        })
+            relation,
+            document.cls.clone(),
+        ))
     }
 }

@@ -115,7 +115,7 @@ impl FullBuild<'_> {
                 let bytes: Vec<u8> = encoded
                     .footprints
                     .iter()
-                    .chain(&encoded.extension)
+                    .chain(&encoded.packed)
                     .flat_map(|word| word.to_le_bytes())
                     .collect();
                 update.put_group(group, &bytes)?;

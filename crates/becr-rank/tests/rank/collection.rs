@@ -9,11 +9,17 @@ use becr_text::pieces::WordPieces;
 use std::collections::BTreeMap;
 use tempfile::TempDir;
 
-pub(crate) const SHAPE: Shape = Shape {
-    layers: 2,
-    bits: 64,
-    extension: 32,
-};
+/// Two layers of footprints, or one that is relative to vectors of 16 dimensions, in turn.
+pub(crate) fn shape(seed: u64) -> Shape {
+    match seed % 2 {
+        0 => Shape::new(2, 64),
+        _ => Shape {
+            vector: 3,
+            ..Shape::new(1, 64)
+        },
+    }
+}
+
 pub(crate) const WINDOW: usize = 3;
 
 /// Words of texts and queries. The last two are no vocabulary entries; of the last, not even pieces are known.
@@ -52,6 +58,14 @@ impl Dice {
     fn footprints(&mut self, words: usize) -> Vec<u32> {
         (0..words).map(|_| self.next() as u32).collect()
     }
+
+    /// A packed vector, nothing if footprints are not relative.
+    fn vector(&mut self, shape: Shape) -> Vec<u32> {
+        match shape.is_relative() {
+            true => becr_footprint::pack(&std::array::from_fn::<f32, 16, _>(|_| self.signed())),
+            false => Vec::new(),
+        }
+    }
 }
 
 pub(crate) struct Document {
@@ -61,14 +75,17 @@ pub(crate) struct Document {
     /// `[layer][token][bits / 32]`.
     pub(crate) rows: Vec<u32>,
     pub(crate) mean: Vec<u32>,
+    pub(crate) share: f32,
+    pub(crate) lengths: Vec<u8>,
     pub(crate) cls: f32,
     pub(crate) features: Vec<(String, f32)>,
 }
 
 pub(crate) struct Collection {
+    pub(crate) shape: Shape,
     pub(crate) store: Store,
     pub(crate) documents: Vec<Document>,
-    /// `[layer][slot][bits / 32]`, then `[slot][extension / 32]`, by key.
+    /// `[layer][slot][bits / 32]`, then `[slot]` packed vectors, by key.
     pub(crate) groups: BTreeMap<String, Vec<u32>>,
     _folder: TempDir,
 }
@@ -96,17 +113,21 @@ impl Collection {
                 (dice.words(title), text)
             })
             .collect();
-        Self::of_texts(&mut dice, &texts)
+        Self::of_texts(shape(seed), &mut dice, &texts)
     }
 
-    pub(crate) fn of_texts(dice: &mut Dice, texts: &[(String, String)]) -> Self {
+    pub(crate) fn of_texts(shape: Shape, dice: &mut Dice, texts: &[(String, String)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let header = Header::new("encoder-1", SHAPE, WINDOW);
+        let header = Header::new("encoder-1", shape, WINDOW);
         let store = Store::create(folder.path(), &header).unwrap();
         let groups = put_groups(dice, &store);
-        let documents: Vec<Document> = texts.iter().map(|text| document(dice, text)).collect();
+        let documents: Vec<Document> = texts
+            .iter()
+            .map(|text| document(shape, dice, text))
+            .collect();
         put_documents(&store, &documents);
         Self {
+            shape,
             store,
             documents,
             groups,
@@ -133,10 +154,12 @@ impl Collection {
 /// Every vocabulary word and half of the pairs.
 fn put_groups(dice: &mut Dice, store: &Store) -> BTreeMap<String, Vec<u32>> {
     let mut groups = BTreeMap::new();
-    let width = usize::from(SHAPE.bits) / 32 * usize::from(SHAPE.layers) + 1;
+    let shape = store.header().shape;
+    let width = usize::from(shape.bits) / 32 * usize::from(shape.layers);
     let mut update = store.update().unwrap();
     let mut put = |dice: &mut Dice, group: TokenGroup, slots: usize| {
-        let footprints = dice.footprints(width * slots);
+        let mut footprints = dice.footprints(width * slots);
+        (0..slots).for_each(|_| footprints.extend(dice.vector(shape)));
         update.put_group(&group, &bytes(&footprints)).unwrap();
         groups.insert(group.to_string(), footprints);
     };
@@ -154,9 +177,9 @@ fn put_groups(dice: &mut Dice, store: &Store) -> BTreeMap<String, Vec<u32>> {
     groups
 }
 
-fn document(dice: &mut Dice, (title, text): &(String, String)) -> Document {
+fn document(shape: Shape, dice: &mut Dice, (title, text): &(String, String)) -> Document {
     let tokens = pieces().document(title, text).pieces.len();
-    let width = usize::from(SHAPE.bits) / 32;
+    let width = usize::from(shape.bits) / 32;
     let features = match dice.below(3) {
         0 => Vec::new(),
         1 => vec![("pagerank".into(), dice.signed())],
@@ -169,17 +192,29 @@ fn document(dice: &mut Dice, (title, text): &(String, String)) -> Document {
         title: title.clone(),
         text: text.clone(),
         tokens,
-        rows: dice.footprints(usize::from(SHAPE.layers) * tokens * width),
-        mean: dice.footprints(width + 1),
+        rows: dice.footprints(usize::from(shape.layers) * tokens * width),
+        mean: match shape.is_relative() {
+            true => dice.vector(shape),
+            false => dice.footprints(width),
+        },
+        share: match shape.is_relative() {
+            true => dice.signed(),
+            false => 0.0,
+        },
+        lengths: match shape.is_relative() {
+            true => (0..tokens).map(|_| dice.below(128) as u8).collect(),
+            false => Vec::new(),
+        },
         cls: dice.signed(),
         features,
     }
 }
 
 fn put_documents(store: &Store, documents: &[Document]) {
+    let shape = store.header().shape;
     let mut update = store.update().unwrap();
     for (number, document) in documents.iter().enumerate() {
-        let (layers, bits) = (usize::from(SHAPE.layers), usize::from(SHAPE.bits));
+        let (layers, bits) = (usize::from(shape.layers), usize::from(shape.bits));
         let layout = DocumentLayout::new(layers, document.tokens, bits).unwrap();
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&document.rows, &mut tiles).unwrap();
@@ -192,6 +227,8 @@ fn put_documents(store: &Store, documents: &[Document]) {
             cls: document.cls,
             footprints: &tiles,
             mean: &bytes(&document.mean),
+            share: document.share,
+            lengths: &document.lengths,
             features: &document.features,
         });
         assert_eq!(put.unwrap(), number as u64);
@@ -199,10 +236,10 @@ fn put_documents(store: &Store, documents: &[Document]) {
     update.commit().unwrap();
 }
 
-/// A head with every feature there is, and weights of either sign.
+/// A head with every feature there is, and weights of either sign, for the collection of the same seed.
 pub(crate) fn head(seed: u64) -> Head {
     let mut dice = Dice(seed);
-    let mut head = Head::blank("encoder-1", usize::from(SHAPE.layers));
+    let mut head = Head::blank("encoder-1", usize::from(shape(seed).layers));
     let mut feature = |name: &str| Feature {
         name: name.into(),
         mean: dice.signed(),

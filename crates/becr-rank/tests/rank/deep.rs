@@ -1,6 +1,6 @@
 //! S_deep against the formulas, the variants, and the encoder's way.
 
-use crate::collection::{Collection, Dice, SHAPE, WORDS, head};
+use crate::collection::{Collection, Dice, WORDS, head};
 use crate::slow;
 use becr_rank::{Options, RankError, RankWorkspace, Variant};
 
@@ -44,8 +44,8 @@ fn scores_are_those_of_the_formulas() {
 
 #[test]
 fn variants_use_what_they_say() {
-    let collection = Collection::new(3, 4);
-    let ranker = collection.ranker(head(3));
+    let collection = Collection::new(8, 4);
+    let ranker = collection.ranker(head(8));
     let snapshot = collection.store.snapshot().unwrap();
     let kinds = |variant: Variant| -> Vec<usize> {
         let text = WORDS[..6].join(" ");
@@ -108,19 +108,28 @@ fn coverage_and_fall_back() {
 /// An encoder whose footprints are the uni-grams of the store gives BECR without pairs, under another name.
 #[test]
 fn whole_queries_go_through_the_encoder() {
-    let collection = Collection::new(8, 6);
-    let ranker = collection.ranker(head(8));
+    for seed in [8, 9] {
+        check_whole_queries(seed);
+    }
+}
+
+fn check_whole_queries(seed: u64) {
+    let collection = Collection::new(seed, 6);
+    let ranker = collection.ranker(head(seed));
     let snapshot = collection.store.snapshot().unwrap();
-    let width = usize::from(SHAPE.bits) / 32;
+    let shape = collection.shape;
+    let (layers, width) = (usize::from(shape.layers), usize::from(shape.bits) / 32);
     let encoder = |text: &str| {
         let words = slow::words(text);
         let group = |word: &String| collection.groups[word].clone();
-        let layers = (0..usize::from(SHAPE.layers)).flat_map(|layer| {
+        let footprints = (0..layers).flat_map(|layer| {
             let part = |word: &String| group(word)[layer * width..][..width].to_vec();
             words.iter().flat_map(part).collect::<Vec<u32>>()
         });
-        let extensions = words.iter().filter_map(|word| group(word).last().copied());
-        Ok(layers.chain(extensions).collect())
+        let vectors = words
+            .iter()
+            .flat_map(|word| group(word).split_off(layers * width));
+        Ok(footprints.chain(vectors).collect())
     };
     let text = "the money of the river fish";
     let whole = options(Variant::WholeQuery);

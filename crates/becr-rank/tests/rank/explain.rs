@@ -1,6 +1,6 @@
 //! The sum of an explanation is the score.
 
-use crate::collection::{Collection, Dice, head};
+use crate::collection::{Collection, Dice, head, shape};
 use becr_rank::{Options, Part, RankError, RankWorkspace};
 
 #[test]
@@ -52,7 +52,7 @@ fn explanations_add_up_on_a_thousand_pairs() {
                     .map(|cell| cell.contribution)
                     .sum();
                 assert!((sum - term.contribution).abs() < 1e-12);
-                assert_eq!(term.cells.len(), 2);
+                assert_eq!(term.cells.len(), usize::from(collection.shape.layers));
                 assert_eq!(term.cells[0].len(), 11);
             }
             if let Some(other) = before.replace(why.clone()) {
@@ -100,7 +100,7 @@ fn missing_values_are_shown_as_missing() {
 #[test]
 fn words_are_shaded_by_their_nearest_piece() {
     let texts = [("Banks, river".to_owned(), "money! the (Rivers)".to_owned())];
-    let collection = Collection::of_texts(&mut Dice(2), &texts);
+    let collection = Collection::of_texts(shape(2), &mut Dice(2), &texts);
     let ranker = collection.ranker(head(2));
     let snapshot = collection.store.snapshot().unwrap();
     let query = ranker

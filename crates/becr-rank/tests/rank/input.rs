@@ -106,7 +106,7 @@ fn features_of_the_caller_come_first_and_odd_values_are_missing() {
 
 #[test]
 fn heads_that_do_not_fit_are_refused() {
-    let collection = Collection::new(7, 2);
+    let collection = Collection::new(8, 2);
     let refused = |head: Head| {
         let ranker = Ranker::for_store(&collection.store, head, pieces());
         ranker.err().unwrap().to_string()

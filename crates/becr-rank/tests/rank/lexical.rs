@@ -1,6 +1,6 @@
 //! Lexical features against the slow implementation.
 
-use crate::collection::{Collection, Dice, SHAPE, WINDOW, pieces};
+use crate::collection::{Collection, Dice, WINDOW, pieces, shape};
 use crate::slow::Texts;
 use becr_model::Head;
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
@@ -55,7 +55,7 @@ proptest! {
     #[test]
     fn equal_to_the_formulas(seed in any::<u64>(), documents in 1usize..12, length in 0usize..9) {
         let collection = Collection::new(seed, documents);
-        let ranker = collection.ranker(Head::blank("encoder-1", usize::from(SHAPE.layers)));
+        let ranker = collection.ranker(Head::blank("encoder-1", usize::from(collection.shape.layers)));
         let query = Dice(!seed).words(length);
         let counted = |pair: &str| collection.groups.contains_key(pair);
         let texts = collection.documents.iter().map(|d| (d.title.as_str(), d.text.as_str()));
@@ -88,7 +88,7 @@ fn equal_to_the_formulas_on_a_corpus() {
     let pairs = every_second_pair(&queries);
     let directory = tempfile::tempdir().unwrap();
     let store = store(directory.path(), &pairs, &rows);
-    let head = Head::blank("encoder-1", usize::from(SHAPE.layers));
+    let head = Head::blank("encoder-1", usize::from(shape(0).layers));
     let ranker = Ranker::for_store(&store, head, pieces()).unwrap();
     let counted = |pair: &str| pairs.contains(pair);
     let field = |row: &'static str| {
@@ -128,7 +128,7 @@ fn every_second_pair(queries: &[&str]) -> BTreeSet<String> {
 
 /// A store of texts without footprints.
 fn store(dir: &std::path::Path, pairs: &BTreeSet<String>, rows: &[serde_json::Value]) -> Store {
-    let store = Store::create(dir, &Header::new("encoder-1", SHAPE, WINDOW)).unwrap();
+    let store = Store::create(dir, &Header::new("encoder-1", shape(0), WINDOW)).unwrap();
     let mut update = store.update().unwrap();
     for pair in pairs {
         let (first, second) = pair.split_once(' ').unwrap();
@@ -140,7 +140,7 @@ fn store(dir: &std::path::Path, pairs: &BTreeSet<String>, rows: &[serde_json::Va
             id: row["id"].as_str().unwrap(),
             title: row["title"].as_str().unwrap_or(""),
             text: row["text"].as_str().unwrap_or(""),
-            mean: &[0; 12],
+            mean: &[0; 8],
             ..Default::default()
         };
         update.put(&document).unwrap();

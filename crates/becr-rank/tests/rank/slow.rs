@@ -1,7 +1,7 @@
 //! The features from their formulas, counted in the texts themselves. Nothing of the ranker or the store is used but
 //! words, stems, stop words and WordPieces.
 
-use crate::collection::{Collection, Document, SHAPE, WINDOW, pieces};
+use crate::collection::{Collection, Document, WINDOW, pieces};
 use becr_text::lexical::{Analyzer, is_stop_word};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,8 +195,9 @@ pub(crate) fn deep(
             becr_model::TermWeights::Idf => idf_i / idf.iter().sum::<f64>(),
         })
         .collect();
-    let width = usize::from(SHAPE.bits) / 32;
-    let layers = usize::from(SHAPE.layers);
+    let width = usize::from(collection.shape.bits) / 32;
+    let layers = usize::from(collection.shape.layers);
+    let relative = collection.shape.is_relative();
     let kernels = &head.deep.kernels;
     let mut score = 0.0;
     for layer in 0..layers {
@@ -204,10 +205,16 @@ pub(crate) fn deep(
             let similarities: Vec<f64> = (0..document.tokens)
                 .map(|token| {
                     let row = &document.rows[(layer * document.tokens + token) * width..][..width];
-                    let parts = groups
-                        .iter()
-                        .map(|(weight, f)| weight * cosine(&f[layer], row));
-                    parts.sum()
+                    let parts = groups.iter().map(|(weight, f)| {
+                        let rest = cosine(&f[layer], row);
+                        if !relative {
+                            return weight * rest;
+                        }
+                        let length = f64::from(document.lengths[token]) / 128.0;
+                        let share = f64::from(document.share);
+                        weight * (share * dot(&f[layers], &document.mean) + length * rest)
+                    });
+                    parts.sum::<f64>().clamp(-1.0, 1.0)
                 })
                 .collect();
             for (k, (mu, sigma)) in kernels.mu.iter().zip(&kernels.sigma).enumerate() {
@@ -221,13 +228,26 @@ pub(crate) fn deep(
     }
     let total: f64 = omega.iter().sum();
     let vector = terms.iter().zip(&omega).map(|((_, groups), omega)| {
-        let parts = groups
-            .iter()
-            .map(|(w, f)| w * cosine(&f[layers], &document.mean));
+        let parts = groups.iter().map(|(w, f)| match relative {
+            true => w * dot(&f[layers], &document.mean),
+            false => w * cosine(&f[layers - 1], &document.mean),
+        });
         omega / total * parts.sum::<f64>()
     });
     let vector: f64 = vector.sum();
     (score, (document.tokens > 0).then_some(vector))
+}
+
+/// The dot product of two packed vectors.
+fn dot(a: &[u32], b: &[u32]) -> f64 {
+    let number = |words: &[u32], i: usize| {
+        let level = f64::from(words[1 + i / 8] >> (4 * (i % 8)) & 15);
+        let level = if level > 7.0 { level - 16.0 } else { level };
+        (level + 0.5) * f64::from(f32::from_bits(words[0]))
+    };
+    (0..8 * (a.len() - 1))
+        .map(|i| number(a, i) * number(b, i))
+        .sum()
 }
 
 fn cosine(a: &[u32], b: &[u32]) -> f64 {
@@ -281,13 +301,18 @@ fn terms(collection: &Collection, query: &[String]) -> Vec<(String, Vec<Weighted
     terms
 }
 
-/// The footprints of a group by layer, and at last the longer one that is compared with documents' mean vectors.
+/// The footprints of a group by layer, and at last its packed vector, if it has one.
 fn footprints(collection: &Collection, key: &str, slot: usize) -> Option<Vec<Vec<u32>>> {
     let all = collection.groups.get(key)?;
-    let (slots, width) = (key.split(' ').count(), usize::from(SHAPE.bits) / 32);
-    let layers = usize::from(SHAPE.layers);
+    let (slots, width) = (
+        key.split(' ').count(),
+        usize::from(collection.shape.bits) / 32,
+    );
+    let (layers, words) = (
+        usize::from(collection.shape.layers),
+        usize::from(collection.shape.vector),
+    );
     let at = |layer: usize| all[(layer * slots + slot) * width..][..width].to_vec();
-    let mut long = at(layers - 1);
-    long.push(all[layers * slots * width + slot]);
-    Some((0..layers).map(at).chain([long]).collect())
+    let vector = all[layers * slots * width + slot * words..][..words].to_vec();
+    Some((0..layers).map(at).chain([vector]).collect())
 }

@@ -16,13 +16,13 @@ impl Config {
             let model = &self.model;
             let made = [
                 model.bits.is_some(),
-                model.document_vector_bits.is_some(),
+                model.relative.is_some(),
                 model.layers.is_some(),
                 model.hyperplanes_seed.is_some(),
                 model.window.is_some(),
             ];
             if made.contains(&true) {
-                return Err("[model] layers, bits, document_vector_bits, hyperplanes_seed and window are those of the index in [index] path; \
+                return Err("[model] layers, bits, relative, hyperplanes_seed and window are those of the index in [index] path; \
                      leave them out, or let the training make its own index".into());
             }
             if model.weights != StoredWeights::Keep {

@@ -55,8 +55,8 @@ pub struct ModelConfig {
     pub layers: Option<Layers>,
     /// Bits of a footprint; as in the base if not said.
     pub bits: Option<usize>,
-    /// Bits of the footprint of a document's mean vector; as in the base if not said.
-    pub document_vector_bits: Option<usize>,
+    /// Whether footprints of documents are relative to their vectors; as in the base if not said.
+    pub relative: Option<bool>,
     /// Seed of the hyperplanes; as in the base if not said.
     pub hyperplanes_seed: Option<u64>,
     /// Largest distance of two words that form a pair; as in the base if not said.

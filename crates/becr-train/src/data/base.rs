@@ -21,9 +21,7 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
         settings.layers = layers.clone();
     }
     settings.bits = wanted.bits.or(settings.bits);
-    settings.document_vector_bits = wanted
-        .document_vector_bits
-        .or(settings.document_vector_bits);
+    settings.relative = wanted.relative.unwrap_or(settings.relative);
     settings.hyperplanes.seed = wanted.hyperplanes_seed.unwrap_or(settings.hyperplanes.seed);
     settings.window = wanted.window.unwrap_or(settings.window);
     // An index only has sums of cosines. What a trained encoder was compared by is written with it.

@@ -135,14 +135,14 @@ impl Making<'_> {
 
 /// What the queries ask for is kept anyway; of the rest, what is in enough documents.
 fn rules(model: &Model, config: &IndexConfig) -> Rules {
-    let settings = model.config.settings();
-    let layers = model.config.kept_layers().map_or(1, |layers| layers.len());
+    let shape = becr_encoder::Shape::new(&model.config);
+    let bytes = shape.map_or(0, |shape| shape.group_bytes());
     Rules {
         min_word_documents: config.min_word_documents.unwrap_or(u64::MAX),
         min_pair_documents: config.min_pair_documents.unwrap_or(u64::MAX),
         vocabulary_words_only: false,
         budget: None,
-        record_bytes: RecordBytes::new(layers as u64, settings.bits.unwrap_or_default() as u64, 0),
+        record_bytes: RecordBytes::new(bytes as u64, 0),
     }
 }
 

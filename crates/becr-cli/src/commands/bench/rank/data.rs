@@ -10,7 +10,7 @@ pub(super) const TOKENS: usize = 857;
 pub(super) const SHAPE: Shape = Shape {
     layers: 5,
     bits: 256,
-    extension: 0,
+    vector: 0,
 };
 pub(super) const WINDOW: usize = 3;
 /// WordPieces are a quarter more than words.

@@ -13,7 +13,7 @@ const SMALL: u64 = 1_000;
 const SHAPE: Shape = Shape {
     layers: 1,
     bits: 64,
-    extension: 0,
+    vector: 0,
 };
 const TOKENS: u32 = 32;
 const FOOTPRINTS: usize = TOKENS as usize * 8;

@@ -64,7 +64,7 @@ pub(super) fn large_records(dir: &Path, documents: u64) -> anyhow::Result<()> {
     let shape = Shape {
         layers: LAYERS,
         bits: BITS,
-        extension: 0,
+        vector: 0,
     };
     let layout = DocumentLayout::new(usize::from(LAYERS), TOKENS, usize::from(BITS))?;
     let bar = progress::counting(documents, "records written");
