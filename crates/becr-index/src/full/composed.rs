@@ -245,6 +245,7 @@ impl Vote {
 mod tests {
     use super::*;
     use becr_footprint::lsh::HyperplaneKind;
+    use becr_footprint::pack;
     use becr_store::{Documents, Header};
 
     const SHAPE: Shape = Shape {
@@ -363,6 +364,51 @@ mod tests {
         assert_eq!(rows[4], 0, "nothing is known at any layer");
         // Votes of the two known words, ¬0b010 without the tied bit 0, and ¬0b011.
         assert_eq!(mean, !0b011);
+    }
+
+    /// Where footprints are relative, words are sums of the groups' vectors, and the document is what these make.
+    #[test]
+    fn relative_footprints_are_made_of_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let shape = Shape {
+            vector: 2,
+            ..Shape::new(1, 32)
+        };
+        let header = Header {
+            documents: Documents::Composed,
+            ..Header::new("encoder-1", shape, 3)
+        };
+        let store = Store::create(folder.path(), &header).unwrap();
+        let mut update = store.update().unwrap();
+        let vector = |turn: usize| -> [f32; 8] {
+            std::array::from_fn(|i| ((i * 5 + turn * 3) % 7) as f32 - 2.0)
+        };
+        for (turn, word) in ["river", "bank"].into_iter().enumerate() {
+            // The footprint of a group has no part in a document.
+            let words = [vec![turn as u32], pack(&vector(turn))].concat();
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let group = TokenGroup::Unigram(word.into());
+            update.put_group(&group, &bytes).unwrap();
+        }
+        update.commit().unwrap();
+        let pieces = WordPieces::from_vocab(VOCABULARY, "vocab.txt").unwrap();
+        let planes = Hyperplanes::generate(8, 32, HyperplaneKind::Orthogonal, 0).unwrap();
+        let composer = Composer::new(&store, &pieces, &planes);
+        let found = composer.compose("bank", "river ж").unwrap();
+        let mut vectors = vec![0.0; 3 * 8];
+        unpack(pack(&vector(1)), &mut vectors[..8]);
+        unpack(pack(&vector(0)), &mut vectors[8..16]);
+        let mean: Vec<f32> = (0..8).map(|i| vectors[i] + vectors[8 + i]).collect();
+        let (relation, rows) = Relation::new(&planes, &vectors, &mean).unwrap();
+        let layout = DocumentLayout::new(1, 3, 32).unwrap();
+        let mut tiles = vec![0; layout.bytes()];
+        layout.tile(&rows, &mut tiles).unwrap();
+        let expected = Footprints::new(3, tiles, relation, Vec::new());
+        assert_eq!(found.tiles, expected.tiles);
+        assert_eq!(found.mean, expected.mean);
+        assert_eq!(found.lengths, expected.lengths);
+        assert_eq!(found.share, expected.share);
+        assert!(found.share > 0.0 && found.lengths[2] > 0);
     }
 
     #[test]

@@ -61,18 +61,18 @@ fn picked(examples: &[Example]) -> Vec<Picked> {
 
 #[test]
 fn what_is_learned_is_what_is_served() {
-    check_served(None);
+    check_served(&Sample::new(), None);
+    check_served(&Sample::relative(), None);
 }
 
 #[test]
 fn gamma_cls_of_a_head_to_go_on_from_counts_in_training_too() {
     let gamma: Vec<f32> = (0..16_u8).map(|n| f32::from(n) / 5.0 - 1.3).collect();
-    check_served(Some(&gamma));
+    check_served(&Sample::with_gamma(gamma.clone()), Some(&gamma));
 }
 
 /// Compares the scores of training with those of the ranker, on an index that was built with γ or without.
-fn check_served(gamma: Option<&[f32]>) {
-    let sample = Sample::with_gamma(gamma.map(<[f32]>::to_vec));
+fn check_served(sample: &Sample, gamma: Option<&[f32]>) {
     let examples = sample.examples(12);
     let options = ModelOptions {
         features: vec!["rank".into(), "absent".into()],
@@ -88,15 +88,15 @@ fn check_served(gamma: Option<&[f32]>) {
             stop_words,
             ..options.clone()
         };
-        let mut head = head(&sample, &options);
+        let mut head = head(sample, &options);
         head.others.cls = gamma.map(<[f32]>::to_vec);
-        let served = served(&sample, &head, &examples);
+        let served = served(sample, &head, &examples);
         for train_kernels in [false, true] {
             let options = ModelOptions {
                 train_kernels,
                 ..options.clone()
             };
-            let source = Frozen::new(&sample.store, ranker(&sample, &head), &examples, &options);
+            let source = Frozen::new(&sample.store, ranker(sample, &head), &examples, &options);
             let place = Place::<B>::single(Default::default());
             let scale = vec![2.0; head.deep.alpha.iter().flatten().count()];
             let network = Network {

@@ -41,13 +41,27 @@ impl Observer for Silent {
 
 impl Sample {
     pub(crate) fn new() -> Self {
-        Self::with_gamma(None)
+        Self::build(two_layers(), None)
+    }
+
+    /// An index whose footprints are relative.
+    pub(crate) fn relative() -> Self {
+        let settings = Settings {
+            layers: Layers::Last,
+            relative: true,
+            ..two_layers()
+        };
+        Self::build(settings, None)
     }
 
     /// An index whose records have γ·CLS.
-    pub(crate) fn with_gamma(gamma: Option<Vec<f32>>) -> Self {
+    pub(crate) fn with_gamma(gamma: Vec<f32>) -> Self {
+        Self::build(two_layers(), Some(gamma))
+    }
+
+    fn build(settings: Settings, gamma: Option<Vec<f32>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut model = model(&folder.path().join("model"));
+        let mut model = model(&folder.path().join("model"), settings);
         model.head = gamma.map(|gamma| {
             let mut head = Head::blank(model.encoder_id(), 2);
             head.others.cls = Some(gamma);
@@ -143,7 +157,15 @@ impl Sample {
     }
 }
 
-fn model(folder: &Path) -> Model {
+fn two_layers() -> Settings {
+    Settings {
+        layers: Layers::Chosen(vec![0, 2]),
+        bits: Some(64),
+        ..Settings::default()
+    }
+}
+
+fn model(folder: &Path, settings: Settings) -> Model {
     fs::create_dir(folder).unwrap();
     let mut vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n##s\n##a\n##y\nqu\n".to_owned();
     // The last two are no entries of their own.
@@ -151,11 +173,7 @@ fn model(folder: &Path) -> Model {
         writeln!(vocabulary, "{word}").unwrap();
     }
     let mut config = Config::new(vocabulary.lines().count(), 16, 2, 2, 24, 40);
-    config.becr = Some(Settings {
-        layers: Layers::Chosen(vec![0, 2]),
-        bits: Some(64),
-        ..Settings::default()
-    });
+    config.becr = Some(settings);
     config.write(&folder.join("config.json")).unwrap();
     fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
     let weights = Weights::random(&config, 3, 20.0);
