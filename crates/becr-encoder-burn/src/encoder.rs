@@ -116,8 +116,9 @@ impl<B: Device> BurnEncoder<B> {
         let vectors = &mut launched.vectors.pooling[number];
         let projection = (self.projection.as_ref()).filter(|_| *footprints != Pooling::Nothing);
         let footprint_pool = footprints.upload(chunk, &self.device);
+        let wants_vectors = *vectors != Pooling::Nothing;
         let vector_pool = vectors.upload(chunk, &self.device);
-        if projection.is_none() && vector_pool.is_none() {
+        if projection.is_none() && !wants_vectors {
             return;
         }
         let mut packed = Vec::new();
@@ -127,10 +128,11 @@ impl<B: Device> BurnEncoder<B> {
                 let centre = centres.get(packed.len());
                 packed.push(projection.footprints(hidden, footprint_pool.as_ref(), centre));
             }
-            if let Some(pool) = &vector_pool
-                && Some(&layer) == self.shape.layers.last()
-            {
-                means = Some(pooled(hidden.clone(), pool));
+            if wants_vectors && Some(&layer) == self.shape.layers.last() {
+                means = Some(match &vector_pool {
+                    Some(pool) => pooled(hidden.clone(), pool),
+                    None => hidden.clone(),
+                });
             }
         });
         launched.output(number, packed, means);
@@ -223,8 +225,8 @@ impl<B: Device> Backend for BurnEncoder<B> {
             return Err(EncodeError::RawVectors);
         }
         let layout = Layout::new(batch, &self.shapes, self.shape.max_tokens);
-        let footprints = Results::new(layout.locate(&wanted.footprints, true)?);
-        let vectors = Results::new(layout.locate(&wanted.vectors, false)?);
+        let footprints = Results::new(layout.locate(&wanted.footprints)?);
+        let vectors = Results::new(layout.locate(&wanted.vectors)?);
         let launched = Launched::new(footprints, vectors);
         let returned = self.turn.run("encoding a batch", || {
             self.launch(batch, wanted.centre, &layout, launched).read()

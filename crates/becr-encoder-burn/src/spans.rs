@@ -59,17 +59,13 @@ impl Layout {
         sequences.map(|&sequence| self.sequences[sequence].clone())
     }
 
-    /// Finds spans. With `tokens`, chunks of which only single tokens are wanted give all of theirs.
-    pub(crate) fn locate(
-        &self,
-        spans: &[Range<usize>],
-        tokens: bool,
-    ) -> Result<Located, EncodeError> {
+    /// Finds spans. Chunks of which only single tokens are wanted give all of theirs.
+    pub(crate) fn locate(&self, spans: &[Range<usize>]) -> Result<Located, EncodeError> {
         let found = spans
             .iter()
             .map(|span| self.find(span))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut singles = vec![tokens; self.chunks.len()];
+        let mut singles = vec![true; self.chunks.len()];
         let mut counts: Vec<Vec<usize>> = self.chunks.iter().map(|c| vec![0; c.rows]).collect();
         for span in &found {
             singles[span.chunk] &= span.tokens.len() == 1;
@@ -178,14 +174,14 @@ mod tests {
     fn single_tokens_are_found_in_the_padded_matrix() {
         let layout = layout();
         // Longest first: sequences 1 and 2 fill a chunk of 2 × 5, sequence 0 is alone.
-        let located = layout.locate(&[1..2, 3..4, 9..10], true).unwrap();
+        let located = layout.locate(&[1..2, 3..4, 9..10]).unwrap();
         assert_eq!(located.places, [(1, 1), (0, 0), (0, 6)]);
         assert_eq!(located.pooling, [Pooling::Tokens, Pooling::Tokens]);
     }
 
     #[test]
     fn longer_spans_become_weights() {
-        let located = layout().locate(&[3..5, 7..8, 8..12], true).unwrap();
+        let located = layout().locate(&[3..5, 7..8, 8..12]).unwrap();
         assert_eq!(located.places, [(0, 0), (0, 1), (0, 2)]);
         let half = [0.5, 0.5, 0.0, 0.0, 0.0];
         let last = [0.0, 0.0, 0.0, 0.0, 1.0];
@@ -198,7 +194,7 @@ mod tests {
     #[test]
     fn a_span_over_two_sequences_is_refused() {
         let crossing = std::slice::from_ref(&(2..4));
-        let message = layout().locate(crossing, true).unwrap_err().to_string();
+        let message = layout().locate(crossing).unwrap_err().to_string();
         assert!(
             message.contains("span 2..4 crosses") && message.contains("0..3"),
             "{message}"

@@ -131,6 +131,15 @@ fn footprints_of_single_tokens_agree() {
     let share = equal_bits(&found.footprints, &expected.footprints);
     assert!(share > 0.9995, "{share}");
     assert!(found.vectors.is_empty());
+    // Their vectors, as relative footprints are made of.
+    let wanted = Wanted {
+        vectors: wanted.footprints,
+        ..Wanted::default()
+    };
+    let expected = native.encode(&batch, &wanted).unwrap();
+    let found = burn.encode(&batch, &wanted).unwrap();
+    assert!(largest_difference(&found.vectors, &expected.vectors) < 2e-4);
+    assert!(found.footprints.is_empty());
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Encoder {
     }
 
     /// Encodes a stream of documents and hands them on in order. Memory is bounded by the batch (and by the longest
-    /// document), not by the stream; the next documents are tokenised while the backend computes.
+    /// document, whose vectors are all kept where footprints are relative), not by the stream; the next documents are tokenised while the backend computes.
     pub fn documents<E: From<EncodeError>>(
         &self,
         documents: impl IntoIterator<Item = Document>,
@@ -129,8 +129,8 @@ impl Encoder {
         }
         batch.flush(self, &mut documents)?;
         if let (true, Some(planes)) = (shape.relative, self.backend.hyperplanes()) {
-            for (document, vectors) in documents.iter_mut().zip(&batch.vectors) {
-                let (relation, footprints) = Relation::new(planes, vectors, &document.mean)?;
+            for (document, vectors) in documents.iter_mut().zip(batch.vectors) {
+                let (relation, footprints) = Relation::new(planes, &vectors, &document.mean)?;
                 document.footprints = footprints;
                 document.relation = Some(relation);
             }
@@ -194,7 +194,7 @@ impl Segments {
         let tokens = self.tokens.push(sequence);
         let inner = tokens.start + 1..tokens.end - 1;
         self.wanted.vectors.push(tokens.start..tokens.start + 1);
-        if !inner.is_empty() {
+        if !inner.is_empty() && !self.relative {
             self.wanted.vectors.push(inner.clone());
         }
         let wanted = match self.relative {
@@ -235,16 +235,17 @@ impl Segments {
             }
             let segments = pieces.div_ceil(shape.max_tokens - 2).max(1);
             add(&mut document.cls, vectors.next(), 1.0 / segments as f32);
-            if !segment.is_empty() {
+            if self.relative {
+                for vector in vectors.by_ref().take(segment.len()) {
+                    add(&mut document.mean, Some(vector), 1.0 / pieces as f32);
+                    self.vectors[number].extend(vector);
+                }
+            } else if !segment.is_empty() {
                 add(
                     &mut document.mean,
                     vectors.next(),
                     segment.len() as f32 / pieces as f32,
                 );
-            }
-            if self.relative {
-                let all = vectors.by_ref().take(segment.len());
-                self.vectors[number].extend(all.flatten());
             }
         }
         Ok(())

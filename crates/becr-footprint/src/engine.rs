@@ -295,7 +295,7 @@ fn check_comparable(query: &CompositeQuery, document: &Document) -> Result<(), E
         (GroupVectors::Footprints(groups), Document::Footprints(document)) => {
             same("bits", groups.bits, document.layout().bits())?;
             let terms = query.terms().len();
-            let offsets = document.relation().map_or(terms, |r| r.offsets.len());
+            let offsets = document.relative_to().map_or(terms, |r| r.offsets.len());
             same("terms", terms, offsets)
         }
         (GroupVectors::Raw(groups), Document::Vectors(document)) => {

@@ -4,7 +4,7 @@
 //! ([`DocumentLayout`]), a query is a set of token groups that compose its terms ([`CompositeQuery`]). The
 //! [`Engine`] compares them (`cos(π·h/b)` from the Hamming distance `h`, weighted and added per term) and pools the
 //! similarities with RBF [`Kernels`]; a [`Head`] makes a score of the pooled numbers. Footprints may be [`Relative`] to a
-//! vector of the whole document, which halves what they err by.
+//! vector of the whole document, which takes over a third off their error.
 //!
 //! ```
 //! use becr_footprint::{

@@ -15,7 +15,7 @@ pub fn packed_words(dim: usize) -> usize {
 pub fn pack(vector: &[f32]) -> Vec<u32> {
     let mut words = vec![0; packed_words(vector.len())];
     let largest = vector.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-    if largest == 0.0 || !largest.is_finite() {
+    if largest == 0.0 || !vector.iter().all(|x| x.is_finite()) {
         return words;
     }
     let mut squares = 0.0;
@@ -61,7 +61,13 @@ mod tests {
 
     #[test]
     fn vectors_without_a_direction_are_zero() {
-        for vector in [[0.0; 3], [f32::NAN, 0.0, 0.0], [1.0, f32::INFINITY, 0.0]] {
+        let (nan, infinite) = (f32::NAN, f32::INFINITY);
+        for vector in [
+            [0.0; 3],
+            [nan, 0.0, 0.0],
+            [nan, 1.0, 0.0],
+            [1.0, infinite, 0.0],
+        ] {
             let mut back = [1.0; 3];
             unpack(pack(&vector), &mut back);
             assert_eq!(back, [0.0; 3]);

@@ -42,18 +42,26 @@ impl Relation {
         // What is subtracted is what will be added again.
         let mut mean = vec![0.0; dim];
         unpack(vector.iter().copied(), &mut mean);
-        let units: Vec<f32> = vectors.chunks_exact(dim).flat_map(unit_vector).collect();
-        let along: f64 = units
+        let along = |vector| {
+            unit_vector(vector)
+                .zip(&mean)
+                .map(|(x, m)| x * m)
+                .sum::<f32>()
+        };
+        let sum: f64 = vectors
             .chunks_exact(dim)
-            .map(|unit| f64::from(dot(unit, &mean)))
+            .map(|vector| f64::from(along(vector)))
+            .filter(|along| along.is_finite()) // one that is no number must not take the others with it
             .sum();
-        let share = (along / tokens.max(1) as f64) as f32;
+        let share = (sum / tokens.max(1) as f64) as f32;
         let mut footprints = vec![0; tokens * planes.words()];
-        let lengths: Result<Vec<u8>, Error> = units
+        let lengths: Result<Vec<u8>, Error> = vectors
             .par_chunks_exact(dim)
             .zip(footprints.par_chunks_exact_mut(planes.words()))
-            .map(|(unit, footprint)| {
-                let rest: Vec<f32> = unit.iter().zip(&mean).map(|(x, m)| x - share * m).collect();
+            .map(|(vector, footprint)| {
+                let rest: Vec<f32> = (unit_vector(vector).zip(&mean))
+                    .map(|(x, m)| x - share * m)
+                    .collect();
                 planes.footprint(&rest, footprint)?;
                 Ok((UNITS * dot(&rest, &rest).sqrt()).round() as u8)
             })
@@ -82,7 +90,8 @@ impl Relative<'_> {
     pub(crate) fn complete(&self, first: usize, tokens: usize, lists: &mut [Similarities]) {
         let lengths = &self.lengths[first..first + tokens];
         for (list, offset) in lists.iter_mut().zip(self.offsets) {
-            let offset = (offset * 32768.0).round() as i32;
+            // Beyond 4 no rest, which is at most 2, brings it back within 1.
+            let offset = (offset.clamp(-4.0, 4.0) * 32768.0).round() as i32;
             for (c, &length) in list.0[..tokens].iter_mut().zip(lengths) {
                 let whole = offset + ((i32::from(*c) * i32::from(length) + 64) >> 7);
                 *c = whole.clamp(-32767, 32767) as i16;
@@ -108,9 +117,13 @@ mod tests {
         assert_eq!((relative.lengths.len(), footprints.len()), (10, 10));
         let mut mean = vec![0.0; dim];
         unpack(relative.vector.iter().copied(), &mut mean);
+        let units: Vec<Vec<f32>> = (vectors.chunks_exact(dim))
+            .map(|vector| unit_vector(vector).collect())
+            .collect();
+        let along: f32 = units.iter().map(|unit| dot(unit, &mean)).sum();
+        assert!((relative.share - along / 10.0).abs() < 1e-5);
         assert!(relative.share > 0.5 && relative.share < 1.0);
-        for (t, vector) in vectors.chunks_exact(dim).enumerate() {
-            let unit: Vec<f32> = unit_vector(vector).collect();
+        for (t, unit) in units.iter().enumerate() {
             let rest: Vec<f32> = unit
                 .iter()
                 .zip(&mean)
@@ -137,6 +150,68 @@ mod tests {
         assert_eq!((empty.share, empty.lengths.len()), (0.0, 0));
         assert!(Relation::new(&planes, &vector, &[1.0]).is_err());
         assert!(Relation::new(&planes, &vector[..3], &vector).is_err());
+    }
+
+    /// Tokens around a common direction: what footprints are made relative for.
+    #[test]
+    fn relative_footprints_err_less() {
+        let (dim, bits, tokens) = (64, 256, 40);
+        let planes = Hyperplanes::generate(dim, bits, HyperplaneKind::Orthogonal, 3).unwrap();
+        let number = |i: usize| (i as f32 * 12.9898).sin() * 43_758.547 % 1.0;
+        let common: Vec<f32> = (0..dim).map(number).collect();
+        let token = |t: usize| (0..dim).map(move |i| number(1000 + t * dim + i));
+        let mixed = |t| {
+            token(t)
+                .zip(&common)
+                .map(|(x, c)| x + c)
+                .collect::<Vec<f32>>()
+        };
+        let vectors: Vec<f32> = (0..tokens).flat_map(mixed).collect();
+        let mean: Vec<f32> = (0..dim)
+            .map(|i| vectors.iter().skip(i).step_by(dim).sum())
+            .collect();
+        let (relation, rests) = Relation::new(&planes, &vectors, &mean).unwrap();
+        let mut m = vec![0.0; dim];
+        unpack(relation.vector.iter().copied(), &mut m);
+        let cosine = |a: &[u32], b: &[u32]| {
+            let h: u32 = a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum();
+            (std::f32::consts::PI * h as f32 / bits as f32).cos()
+        };
+        let footprint = |vector: &[f32]| {
+            let mut footprint = vec![0; bits / 32];
+            planes.footprint(vector, &mut footprint).unwrap();
+            footprint
+        };
+        let (mut plain, mut relative) = (0.0, 0.0);
+        for query in 0..50 {
+            let q: Vec<f32> = (0..dim).map(|i| number(50_000 + query * dim + i)).collect();
+            let q: Vec<f32> = q.iter().zip(&common).map(|(x, c)| 2.0 * x + c).collect();
+            let (q, hashed): (Vec<f32>, _) = (unit_vector(&q).collect(), footprint(&q));
+            let offset = relation.share * dot(&q, &m);
+            for (t, vector) in vectors.chunks_exact(dim).enumerate() {
+                let unit: Vec<f32> = unit_vector(vector).collect();
+                let exact = dot(&q, &unit);
+                let rest = cosine(&hashed, &rests[t * bits / 32..][..bits / 32]);
+                let length = f32::from(relation.lengths[t]) / UNITS;
+                relative += (offset + length * rest - exact).powi(2);
+                plain += (cosine(&hashed, &footprint(vector)) - exact).powi(2);
+            }
+        }
+        assert!(relative < 0.7 * plain, "{relative} {plain}");
+    }
+
+    #[test]
+    fn a_token_that_is_no_number_is_alone_with_it() {
+        let planes = Hyperplanes::generate(8, 32, HyperplaneKind::Orthogonal, 1).unwrap();
+        let mut vectors: Vec<f32> = (0..24).map(|i| (i % 5) as f32).collect();
+        let (before, _) = Relation::new(&planes, &vectors, &[1.0; 8]).unwrap();
+        vectors[11] = f32::NAN;
+        let (after, _) = Relation::new(&planes, &vectors, &[1.0; 8]).unwrap();
+        assert!(after.share.is_finite() && before.share > 0.0);
+        assert_eq!(after.lengths[1], 0);
+        // A document whose mean is no number has no vector and no share of it.
+        let (lost, _) = Relation::new(&planes, &vectors, &[f32::NAN; 8]).unwrap();
+        assert_eq!((lost.share, lost.vector[0]), (0.0, 0));
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl<'a> TiledDocument<'a> {
         })
     }
 
-    pub(crate) fn relation(&self) -> Option<Relative<'a>> {
+    pub(crate) fn relative_to(&self) -> Option<Relative<'a>> {
         self.relative
     }
 

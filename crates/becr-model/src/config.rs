@@ -216,6 +216,14 @@ impl Config {
                 ),
             );
         }
+        let old = settings.other.get("document_vector_bits");
+        if old.is_some_and(|bits| !bits.is_null()) {
+            return wrong(
+                "becr.document_vector_bits",
+                "is no longer known: prepare the model again, with --relative for better document vectors"
+                    .into(),
+            );
+        }
         let layers = settings.layers.resolve(self.num_hidden_layers);
         let one = layers.is_ok_and(|kept| kept.len() == 1);
         if settings.relative

@@ -103,7 +103,7 @@ impl Model {
     }
 
     /// What an index is bound to: a hash of the encoder's weights and shape, its tokenizer, the layers kept, the
-    /// bits and the hyperplanes. 32 hexadecimal digits.
+    /// bits, the hyperplanes and whether footprints are relative. 32 hexadecimal digits.
     ///
     /// Values count, not how they are stored: a model and its f32 copy have the same id. Ranking heads, kernels
     /// and the window may change without a new id.

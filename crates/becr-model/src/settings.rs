@@ -14,7 +14,7 @@ pub struct Settings {
     /// Bits of a footprint; `null` keeps raw vectors.
     pub bits: Option<usize>,
     /// Documents keep their mean vector, in four bits a dimension, and the footprints of their tokens are of what these
-    /// add to it; token groups keep their vectors likewise. Footprints then err half as much. For one layer only.
+    /// add to it; token groups keep their vectors likewise. Their error is then over a third smaller. For one layer only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub relative: bool,
     /// The hyperplanes that cut the space into footprints.

@@ -247,6 +247,7 @@ fn the_id_follows_what_footprints_depend_on() {
         changed(|m| settings(m).layers = Layers::Last),
         changed(|m| settings(m).bits = Some(128)),
         changed(|m| settings(m).bits = None),
+        changed(|m| settings(m).relative = true),
         changed(|m| settings(m).hyperplanes.seed = 1),
         changed(|m| settings(m).hyperplanes.kind = becr_model::HyperplaneKind::Gaussian),
         changed(|m| m.config.num_attention_heads = 4),
@@ -263,6 +264,47 @@ fn the_id_follows_what_footprints_depend_on() {
     assert_eq!(
         changed(|m| settings(m).layers = Layers::Chosen(vec![0, 1, 2])),
         id
+    );
+}
+
+#[test]
+fn relative_footprints_need_what_they_need() {
+    let refused = |hidden_size: usize, change: fn(&mut Settings)| {
+        let mut config = Config::new(7, hidden_size, 2, 2, 12, 16);
+        let mut settings = Settings {
+            layers: Layers::Last,
+            relative: true,
+            ..Settings::default()
+        };
+        change(&mut settings);
+        config.becr = Some(settings);
+        config
+            .check("config.json".as_ref())
+            .err()
+            .map(|error| error.to_string())
+    };
+    assert_eq!(refused(8, |_| ()), None);
+    for error in [
+        refused(12, |_| ()),
+        refused(8, |s| s.bits = None),
+        refused(8, |s| s.layers = Layers::All),
+    ] {
+        assert!(error.unwrap().contains("becr.relative"));
+    }
+    // A setting of earlier versions: refused where it meant something.
+    let old = |value: serde_json::Value| {
+        let mut settings = Settings::default();
+        settings.other.insert("document_vector_bits".into(), value);
+        let mut config = config();
+        config.becr = Some(settings);
+        config.check("config.json".as_ref())
+    };
+    assert!(old(serde_json::Value::Null).is_ok());
+    assert!(
+        old(1024.into())
+            .unwrap_err()
+            .to_string()
+            .contains("--relative")
     );
 }
 

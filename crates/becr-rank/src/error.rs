@@ -22,6 +22,21 @@ pub enum RankError {
         /// Layers of the index.
         index: usize,
     },
+    /// A record is not of the index's shape.
+    #[error(
+        "a record has not the layers, bits and vectors of its index; becr verify names the documents"
+    )]
+    Record,
+    /// Relative footprints of several layers, or of vectors without dimensions.
+    #[error(
+        "footprints that are relative need one layer and a vector, not {layers} layers and {words} words"
+    )]
+    Relative {
+        /// Layers of the index.
+        layers: u16,
+        /// 32-bit words of a packed vector.
+        words: u16,
+    },
     /// The head was trained on another encoder than the one that made the index.
     #[error(
         "the head was trained for encoder {head}, the index was made with encoder {index}; use the head of the \

@@ -33,6 +33,12 @@ impl Ranker {
                 index: usize::from(shape.layers),
             });
         }
+        if shape.is_relative() && (shape.layers != 1 || shape.vector < 2) {
+            return Err(RankError::Relative {
+                layers: shape.layers,
+                words: shape.vector,
+            });
+        }
         if head.deep.similarity != Similarity::SumOfCosines {
             return Err(RankError::Similarity);
         }

@@ -1,6 +1,7 @@
 //! S_deep of raw vectors, to tell what footprints cost.
 
 use crate::{RankError, RankQuery, RankWorkspace, Ranker};
+use becr_footprint::lsh::dot;
 use becr_footprint::{CompositeQuery, Document, GroupWeight, VectorDocument};
 
 /// A document in vectors.
@@ -63,7 +64,6 @@ impl Ranker {
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
     let norms = dot(a, a).sqrt() * dot(b, b).sqrt();
     if norms > 0.0 { dot(a, b) / norms } else { 0.0 }
 }

@@ -173,6 +173,9 @@ impl Ranker {
 
     /// A record's footprints, as the engine takes them.
     pub(crate) fn document<'a>(&self, record: &Record<'a>) -> Result<Document<'a>, RankError> {
+        if record.shape() != self.shape {
+            return Err(RankError::Record);
+        }
         let (layers, bits) = (usize::from(self.shape.layers), usize::from(self.shape.bits));
         let layout = DocumentLayout::new(layers, record.tokens(), bits)?;
         Ok(Document::Footprints(TiledDocument::new(

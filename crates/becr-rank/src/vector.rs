@@ -2,6 +2,7 @@
 
 use crate::RankError;
 use crate::query::{GroupUse, QueryTerm};
+use becr_footprint::lsh::dot;
 use becr_footprint::{Document, Relative, unpack};
 use becr_store::{Record, Shape};
 
@@ -126,6 +127,7 @@ impl Footprints {
 impl Packed {
     fn new(shape: Shape, terms: &[QueryTerm], weights: Vec<f32>, packed: &[u32]) -> Self {
         let words = usize::from(shape.vector);
+        // A hidden size is a multiple of 8 where footprints are relative: there is no padding.
         let dim = 8 * (words - 1);
         let mut vector = vec![0.0; dim];
         let mut sums = vec![0.0; terms.len() * dim];
@@ -162,19 +164,6 @@ impl Packed {
         offsets.clear();
         offsets.extend(similarities.iter().map(|s| record.share() * s));
     }
-}
-
-/// A dot product in sixteen partial sums, which the compiler keeps in vector registers.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; 16];
-    let (a, b) = (a.as_chunks::<16>(), b.as_chunks::<16>());
-    for (a, b) in a.0.iter().zip(b.0) {
-        for lane in 0..16 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    let rest: f32 = a.1.iter().zip(b.1).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 /// Bits in which two footprints differ.

@@ -94,9 +94,8 @@ pub struct NewRecord<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     bytes: &'a [u8],
-    layers: usize,
+    shape: Shape,
     layer_bytes: usize,
-    mean_bytes: usize,
     lengths: usize,
     features: usize,
     forward: ForwardIndex<'a>,
@@ -114,11 +113,14 @@ impl NewRecord<'_> {
         if self.mean.len() != shape.mean_bytes() {
             return Err("its mean vector has not the store's size");
         }
-        let lengths = if shape.is_relative() { self.tokens } else { 0 };
-        if self.lengths.len() != lengths as usize {
-            return Err(
-                "it has not one length per token, as relative footprints have, or has them without being relative",
-            );
+        if !shape.is_relative() && (!self.lengths.is_empty() || self.share != 0.0) {
+            return Err("it has a share or lengths, but the store's footprints are not relative");
+        }
+        if shape.is_relative() && self.lengths.len() != self.tokens as usize {
+            return Err("it has not one length per token, as relative footprints have");
+        }
+        if !self.share.is_finite() {
+            return Err("its share of the mean vector is not a number");
         }
         let layer_bytes = u32::try_from(self.footprints.len() / layers.max(1));
         let forward = self.words.encode();
@@ -175,20 +177,19 @@ impl<'a> Record<'a> {
         if checksum(bytes) != u64_at(bytes, CHECKSUM.start) {
             return Err("its checksum does not match its bytes");
         }
-        let layers = usize::from(u16_at(bytes, 6));
         let shape = Shape {
             layers: u16_at(bytes, 6),
             bits: u16_at(bytes, 8),
             vector: u16_at(bytes, 36),
         };
-        let mean_bytes = shape.mean_bytes();
         let lengths = match shape.is_relative() {
             true => u32_at(bytes, 12) as usize,
             false => 0,
         };
         let features = usize::from(u16_at(bytes, 10));
         let layer_bytes = u32_at(bytes, 32) as usize;
-        let forward_at = FOOTPRINTS + layers * layer_bytes + mean_bytes + lengths + 8 * features;
+        let footprints = usize::from(shape.layers) * layer_bytes;
+        let forward_at = FOOTPRINTS + footprints + shape.mean_bytes() + lengths + 8 * features;
         let ends = forward_at.checked_add(u32_at(bytes, 20) as usize);
         if ends != Some(bytes.len()) {
             return Err("its parts do not add up to its length");
@@ -196,13 +197,17 @@ impl<'a> Record<'a> {
         let forward = ForwardIndex::new(&bytes[forward_at..]).ok_or("its words cannot be read")?;
         Ok(Self {
             bytes,
-            layers,
+            shape,
             layer_bytes,
-            mean_bytes,
             lengths,
             features,
             forward,
         })
+    }
+
+    /// Layers, bits and vectors, as the record has them.
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// Number of WordPieces.
@@ -217,13 +222,12 @@ impl<'a> Record<'a> {
 
     /// Footprints of all layers, in tile layout, layer after layer.
     pub fn footprints(&self) -> &'a [u8] {
-        &self.bytes[FOOTPRINTS..FOOTPRINTS + self.layers * self.layer_bytes]
+        &self.bytes[FOOTPRINTS..self.mean_at()]
     }
 
     /// The mean vector: its footprint, or itself, packed, if footprints are relative to it.
     pub fn mean(&self) -> &'a [u8] {
-        let at = FOOTPRINTS + self.layers * self.layer_bytes;
-        &self.bytes[at..at + self.mean_bytes]
+        &self.bytes[self.mean_at()..self.lengths_at()]
     }
 
     /// How much of the mean vector there is in the tokens; 0 unless footprints are relative to it.
@@ -233,15 +237,22 @@ impl<'a> Record<'a> {
 
     /// The lengths of what the tokens add to the mean vector; none unless footprints are relative to it.
     pub fn lengths(&self) -> &'a [u8] {
-        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes;
-        &self.bytes[at..at + self.lengths]
+        &self.bytes[self.lengths_at()..][..self.lengths]
     }
 
     /// Named features, by number of the name.
     pub fn features(&self) -> impl Iterator<Item = (u32, f32)> + 'a {
-        let at = FOOTPRINTS + self.layers * self.layer_bytes + self.mean_bytes + self.lengths;
+        let at = self.lengths_at() + self.lengths;
         let pairs = self.bytes[at..at + 8 * self.features].chunks_exact(8);
         pairs.map(|pair| (u32_at(pair, 0), f32::from_bits(u32_at(pair, 4))))
+    }
+
+    fn mean_at(&self) -> usize {
+        FOOTPRINTS + usize::from(self.shape.layers) * self.layer_bytes
+    }
+
+    fn lengths_at(&self) -> usize {
+        self.mean_at() + self.shape.mean_bytes()
     }
 
     /// The words.
@@ -333,7 +344,7 @@ mod tests {
                 cls,
                 footprints: &footprints,
                 mean: &mean,
-                share: cls,
+                share: if relative { cls } else { 0.0 },
                 lengths: &lengths,
                 features: features.clone(),
                 words: words.clone(),
@@ -349,7 +360,8 @@ mod tests {
             prop_assert_eq!(read.footprints(), footprints);
             prop_assert_eq!(read.mean(), mean);
             prop_assert_eq!(read.lengths(), lengths);
-            prop_assert_eq!(read.share(), read.cls());
+            let relative = read.shape().is_relative();
+            prop_assert_eq!(read.share(), if relative { read.cls() } else { 0.0 });
             prop_assert_eq!(read.features().collect::<Vec<_>>(), features);
             prop_assert_eq!(read.forward().words(), words);
         }
@@ -391,5 +403,10 @@ mod tests {
         assert!(lengths(1, &[1]).encode(SHAPE).is_err());
         assert!(lengths(1, &[]).encode(RELATIVE).is_err());
         assert!(lengths(1, &[1]).encode(RELATIVE).is_ok());
+        let no_number = NewRecord {
+            share: f32::NAN,
+            ..lengths(1, &[1])
+        };
+        assert!(no_number.encode(RELATIVE).is_err());
     }
 }

@@ -123,6 +123,43 @@ proptest! {
     }
 }
 
+/// What footprints are relative to comes back, and counts in a digest.
+#[test]
+fn relative_footprints_are_kept() {
+    let relative = Header {
+        shape: Shape {
+            layers: 1,
+            bits: 64,
+            vector: 2,
+        },
+        ..header()
+    };
+    let digest = |share: f32, lengths: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(folder.path(), &relative).unwrap();
+        let mut update = store.update().unwrap();
+        let new = NewDocument {
+            footprints: &[1; 16],
+            mean: &[7; 8],
+            share,
+            lengths,
+            ..document("a", "", "river")
+        };
+        let number = update.put(&new).unwrap();
+        update.commit().unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let record = snapshot.record(number).unwrap().unwrap();
+        assert_eq!((record.share(), record.lengths()), (share, lengths));
+        assert_eq!(record.shape(), relative.shape);
+        assert!(snapshot.verify().unwrap().problems.is_empty());
+        snapshot.digest().unwrap()
+    };
+    let one = digest(0.5, &[1, 2]);
+    assert_eq!(one, digest(0.5, &[1, 2]));
+    assert_ne!(one, digest(0.25, &[1, 2]));
+    assert_ne!(one, digest(0.5, &[1, 3]));
+}
+
 #[test]
 fn a_document_comes_back_as_it_went_in() {
     let folder = tempfile::tempdir().unwrap();

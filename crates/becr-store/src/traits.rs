@@ -372,11 +372,13 @@ mod tests {
         for record in store.fetch(&numbers, buffer).unwrap() {
             rows.push(match record.map(|found| found.check().unwrap()) {
                 Some(record) => format!(
-                    "{} {} {:?} {:?} {:?} {:?}",
+                    "{} {} {:?} {:?} {} {:?} {:?} {:?}",
                     record.tokens(),
                     record.cls(),
                     record.footprints(),
                     record.mean(),
+                    record.share(),
+                    record.lengths(),
                     record.features().collect::<Vec<_>>(),
                     record.forward().words()
                 ),

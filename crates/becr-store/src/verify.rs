@@ -72,6 +72,11 @@ impl Snapshot<'_> {
         let record = self.record(number).map_err(problem)?;
         let record: Record<'_> =
             record.ok_or_else(|| format!("document {id}: its record is missing"))?;
+        if record.shape() != self.store.header().shape {
+            return Err(format!(
+                "document {id}: its record has not the store's layers, bits and vectors"
+            ));
+        }
         self.text(number).map_err(problem)?;
         let names = self.feature_names().map_err(problem)?.len();
         if record.features().any(|(name, _)| name as usize >= names) {

@@ -12,6 +12,8 @@ pub(super) struct StoreSizes {
     pub(super) totals: Totals,
     pub(super) layers: u16,
     pub(super) bits: u16,
+    /// Whether footprints are relative to their documents' vectors.
+    pub(super) relative: bool,
     /// Encoded, or composed from token groups.
     pub(super) documents: Documents,
     pub(super) groups: u64,
@@ -35,9 +37,9 @@ struct RecordSizes {
 pub(super) struct PerDocument {
     pub(super) tokens: f64,
     pub(super) words: f64,
-    /// Tokens × layers × bits / 8: what the footprints take at least.
+    /// Tokens × layers × bits / 8, and a byte a token where footprints are relative: what they take at least.
     pub(super) footprints_at_least: f64,
-    /// Footprints with the padding of the last tile.
+    /// Footprints with the padding of the last tile, and lengths.
     pub(super) footprints: f64,
     pub(super) forward_index: f64,
     pub(super) forward_index_per_word: f64,
@@ -55,7 +57,7 @@ impl StoreSizes {
         let mut records = RecordSizes::default();
         for row in snapshot.documents()? {
             if let Some(record) = snapshot.record(row?.0)? {
-                records.footprints += record.footprints().len();
+                records.footprints += record.footprints().len() + record.lengths().len();
                 records.forward += record.forward().bytes();
                 records.features += record.features().count() * 8;
             }
@@ -65,6 +67,7 @@ impl StoreSizes {
             totals: snapshot.totals()?,
             layers: header.shape.layers,
             bits: header.shape.bits,
+            relative: header.shape.is_relative(),
             documents: header.documents,
             groups: snapshot.group_count()?,
             pending: snapshot.pending()?.len(),
@@ -83,7 +86,9 @@ impl StoreSizes {
         let totals = &self.totals;
         let documents = totals.documents.max(1) as f64;
         let words = (totals.title_words + totals.body_words) as f64;
-        let least = totals.tokens as f64 * f64::from(self.layers) * f64::from(self.bits) / 8.0;
+        let token = f64::from(self.layers) * f64::from(self.bits) / 8.0;
+        let length = if self.relative { 1.0 } else { 0.0 };
+        let least = totals.tokens as f64 * (token + length);
         let pages = self.table("records");
         PerDocument {
             tokens: totals.tokens as f64 / documents,

@@ -41,9 +41,10 @@ pub(crate) struct PrepareArgs {
     #[arg(long)]
     bits: Option<usize>,
     /// Keep the mean vector of every document, in four bits a dimension, and take footprints of what its tokens add to
-    /// it: they then err half as much. Needs one layer; token groups grow by half a byte for each dimension.
-    #[arg(long)]
-    relative: bool,
+    /// it: their error is over a third smaller. Takes one layer; token groups grow by half a byte for each dimension. "=false"
+    /// undoes it.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    relative: Option<bool>,
     /// Corpora to measure the centre on; without any, the encoder's own centre stays, if it has one.
     #[arg(long, value_name = "CORPUS", num_args = 1..)]
     centre: Vec<PathBuf>,
@@ -100,7 +101,7 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     if args.bits.is_some() {
         settings.bits = args.bits;
     }
-    settings.relative |= args.relative;
+    settings.relative = args.relative.unwrap_or(settings.relative);
     model.config.becr = Some(settings);
     model.config.check(&directory.join("config.json"))?;
     if !args.centre.is_empty() {

@@ -265,6 +265,33 @@ fn burn_agrees_with_our_own_code() {
     assert!(difference < 2e-4, "{difference}");
 }
 
+/// What is looked at are whole tokens, at any layers, also where the model's footprints are relative.
+#[test]
+fn relative_models_are_encoded_as_others_are() {
+    let folder = folder();
+    let prepare = |more: &str| {
+        let command = format!("model prepare {more}");
+        becr(folder.path(), &command.split(' ').collect::<Vec<_>>())
+    };
+    let outcome = prepare("model --out relative --layers 1 --relative");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(prepare("relative --out no --layers 5").code == Some(1));
+    let outcome = prepare("relative --out whole --layers 5 --relative=false");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    for footprints in [false, true] {
+        let look = |model: &str| {
+            let out = format!("{model}.safetensors");
+            let command = format!("encode --model {model} --text neural --out {out}");
+            let mut arguments: Vec<&str> = command.split(' ').collect();
+            arguments.extend(footprints.then_some("--footprints"));
+            let outcome = becr(folder.path(), &arguments);
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            tensors(&folder.path().join(out))
+        };
+        assert_eq!(look("relative"), look("model"));
+    }
+}
+
 #[test]
 fn models_convert() {
     let folder = folder();

@@ -31,6 +31,16 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
+/// The same with footprints that are relative.
+pub(crate) fn relative_folder() -> TempDir {
+    let folder = folder();
+    let prepare = "model prepare model --out prepared --layers 1 --relative";
+    run(folder.path(), &prepare.split(' ').collect::<Vec<_>>());
+    fs::remove_dir_all(folder.path().join("model")).unwrap();
+    fs::rename(folder.path().join("prepared"), folder.path().join("model")).unwrap();
+    folder
+}
+
 /// A corpus of documents `from..to`, the same for the same numbers.
 pub(crate) fn corpus(folder: &Path, name: &str, numbers: std::ops::Range<usize>) {
     let line = |n: usize| {
@@ -165,7 +175,11 @@ fn coverage_of_queries_is_told() {
 
 #[test]
 fn parts_merge_to_the_whole() {
-    let folder = folder();
+    merge_parts(&folder());
+    merge_parts(&relative_folder());
+}
+
+fn merge_parts(folder: &TempDir) {
     corpus(folder.path(), "all.jsonl", 0..30);
     groups(folder.path(), "all.jsonl");
     index(
@@ -223,7 +237,11 @@ fn parts_merge_to_the_whole() {
 
 #[test]
 fn changes_end_where_a_fresh_build_does() {
-    let folder = folder();
+    change_and_compare(&folder());
+    change_and_compare(&relative_folder());
+}
+
+fn change_and_compare(folder: &TempDir) {
     corpus(folder.path(), "all.jsonl", 0..30);
     groups(folder.path(), "all.jsonl");
     let with_groups = ["--groups", "groups.list"];

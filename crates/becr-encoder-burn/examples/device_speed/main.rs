@@ -65,6 +65,7 @@ fn main() -> anyhow::Result<()> {
     let mut settings = model.config.settings();
     settings.layers = args.layers.clone();
     settings.bits = Some(256);
+    settings.relative = false;
     model.config.becr = Some(settings);
     let backend = open(&args, &model)?;
     run(&args, model, backend)

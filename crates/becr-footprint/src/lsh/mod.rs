@@ -133,7 +133,7 @@ fn pack_word(projections: impl Iterator<Item = f32>) -> u32 {
 }
 
 /// Dot product in a fixed order: sixteen partial sums, which the compiler keeps in vector registers.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0_f32; LANES];
     let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));

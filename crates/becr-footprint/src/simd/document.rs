@@ -84,7 +84,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
         let sums = &mut out[layer * terms * kernels.len()..][..terms * kernels.len()];
         sums.fill(0.0);
         let mut sink = Pool::<B> {
-            relative: job.document.relation(),
+            relative: job.document.relative_to(),
             kernels,
             histograms,
             sums,
@@ -151,7 +151,7 @@ pub(super) unsafe fn similarities<B: Backend>(job: Job, work: &mut Workspace, ou
     let mut sink = Collect {
         terms: job.terms.len(),
         tokens: layout.tokens(),
-        relative: job.document.relation(),
+        relative: job.document.relative_to(),
         out,
     };
     for layer in 0..layout.layers() {

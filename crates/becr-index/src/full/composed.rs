@@ -79,21 +79,22 @@ impl<'a> Composer<'a> {
                 .for_each(|(m, x)| *m += x);
         }
         let (relation, rows) = Relation::new(self.hyperplanes, &vectors, &mean)?;
-        self.tiled(words.len(), &rows, relation)
+        let tiles = self.tiles(words.len(), &rows)?;
+        Ok(Footprints::relative(
+            words.len(),
+            tiles,
+            relation,
+            Vec::new(),
+        ))
     }
 
-    fn tiled(
-        &self,
-        words: usize,
-        rows: &[u32],
-        relation: Relation,
-    ) -> Result<Footprints, IndexError> {
+    fn tiles(&self, words: usize, rows: &[u32]) -> Result<Vec<u8>, IndexError> {
         let shape = self.store.header().shape;
         let layers = usize::from(shape.layers);
         let layout = DocumentLayout::new(layers, words, usize::from(shape.bits))?;
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(rows, &mut tiles)?;
-        Ok(Footprints::new(words, tiles, relation, Vec::new()))
+        Ok(tiles)
     }
 
     /// The vector of a word.
@@ -123,11 +124,8 @@ impl<'a> Composer<'a> {
                 });
             }
         }
-        let relation = Relation {
-            vector: mean(&words, shape),
-            ..Relation::default()
-        };
-        self.tiled(words.len(), &rows, relation)
+        let (tiles, mean) = (self.tiles(words.len(), &rows)?, mean(&words, shape));
+        Ok(Footprints::whole(words.len(), tiles, &mean, Vec::new()))
     }
 
     /// What `compose` makes of every word of a field, if the store knows anything of it.
@@ -403,7 +401,7 @@ mod tests {
         let layout = DocumentLayout::new(1, 3, 32).unwrap();
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&rows, &mut tiles).unwrap();
-        let expected = Footprints::new(3, tiles, relation, Vec::new());
+        let expected = Footprints::relative(3, tiles, relation, Vec::new());
         assert_eq!(found.tiles, expected.tiles);
         assert_eq!(found.mean, expected.mean);
         assert_eq!(found.lengths, expected.lengths);

@@ -19,6 +19,7 @@ pub struct DocumentEncoder<'a> {
 pub(crate) struct Footprints {
     pub(crate) tokens: u32,
     pub(crate) tiles: Vec<u8>,
+    /// As a record has it.
     pub(crate) mean: Vec<u8>,
     pub(crate) share: f32,
     pub(crate) lengths: Vec<u8>,
@@ -27,15 +28,29 @@ pub(crate) struct Footprints {
 }
 
 impl Footprints {
-    pub(super) fn new(tokens: usize, tiles: Vec<u8>, relation: Relation, cls: Vec<f32>) -> Self {
-        let mean = relation.vector.iter().flat_map(|word| word.to_le_bytes());
+    /// Of whole tokens, and the footprint of their mean.
+    pub(super) fn whole(tokens: usize, tiles: Vec<u8>, mean: &[u32], cls: Vec<f32>) -> Self {
         Self {
             tokens: tokens as u32,
             tiles,
-            mean: mean.collect(),
+            mean: mean.iter().flat_map(|word| word.to_le_bytes()).collect(),
+            share: 0.0,
+            lengths: Vec::new(),
+            cls,
+        }
+    }
+
+    /// Of what tokens add to their document's vector.
+    pub(super) fn relative(
+        tokens: usize,
+        tiles: Vec<u8>,
+        relation: Relation,
+        cls: Vec<f32>,
+    ) -> Self {
+        Self {
             share: relation.share,
             lengths: relation.lengths,
-            cls,
+            ..Self::whole(tokens, tiles, &relation.vector, cls)
         }
     }
 }
@@ -60,22 +75,14 @@ impl<'a> DocumentEncoder<'a> {
         let layout = DocumentLayout::new(self.shape.layers.len(), tokens, bits)?;
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&document.footprints, &mut tiles)?;
-        let relation = match &document.relation {
-            Some(relation) => relation.clone(),
+        let cls = document.cls.clone();
+        Ok(match &document.relation {
+            Some(relation) => Footprints::relative(tokens, tiles, relation.clone(), cls),
             None => {
-                let mut vector = vec![0; self.hyperplanes.words()];
-                self.hyperplanes.footprint(&document.mean, &mut vector)?;
-                Relation {
-                    vector,
-                    ..Relation::default()
-                }
+                let mut mean = vec![0; self.hyperplanes.words()];
+                self.hyperplanes.footprint(&document.mean, &mut mean)?;
+                Footprints::whole(tokens, tiles, &mean, cls)
             }
-        };
-        Ok(Footprints::new(
-            tokens,
-            tiles,
-            relation,
-            document.cls.clone(),
-        ))
+        })
     }
 }

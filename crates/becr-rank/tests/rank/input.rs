@@ -3,6 +3,7 @@
 use crate::collection::{Collection, head, pieces};
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, MAX_QUERY_WORDS, Options, RankError, RankWorkspace, Ranker, Scored};
+use becr_store::Shape;
 
 fn ask(
     collection: &Collection,
@@ -102,6 +103,37 @@ fn features_of_the_caller_come_first_and_odd_values_are_missing() {
     assert_eq!(others(&named("unheard of", 1.0), number), plain);
     let pagerank = collection.documents[number as usize].features[0].1;
     assert_eq!(others(&named("pagerank", pagerank), number), plain);
+}
+
+#[test]
+fn records_of_another_shape_are_refused() {
+    // A ranker for one store meets the records of another.
+    let (plain, relative) = (Collection::new(2, 3), Collection::new(3, 3));
+    for (ours, theirs, seed) in [(&plain, &relative, 2), (&relative, &plain, 3)] {
+        let ranker = ours.ranker(head(seed));
+        let snapshot = theirs.store.snapshot().unwrap();
+        let query = ranker.query(
+            &ours.store.snapshot().unwrap(),
+            "river",
+            &Options::default(),
+            None,
+        );
+        let work = &mut RankWorkspace::new();
+        let scored = ranker.score(&query.unwrap(), &snapshot, &theirs.candidates(), work);
+        assert!(matches!(scored, Err(RankError::Record)), "{scored:?}");
+    }
+    let shape = Shape {
+        vector: 3,
+        ..Shape::new(2, 64)
+    };
+    let two_layers = Ranker::new(Head::blank("encoder-1", 2), shape, pieces());
+    assert!(matches!(
+        two_layers.err(),
+        Some(RankError::Relative {
+            layers: 2,
+            words: 3
+        })
+    ));
 }
 
 #[test]

@@ -23,7 +23,8 @@ const BATCH_TOKENS: usize = 8192;
 ///
 /// Writes a safetensors file with a tensor `hidden` (layers × tokens × dim), special tokens included, or with
 /// `footprints` (layers × tokens × words), `cls` and `mean`; with several texts the names end in .0, .1 and so on.
-/// Tokens and words are in the header. A file that ends in .json gets the same as JSON. A text longer than the model
+/// Footprints are those of whole tokens, also where the model's are relative to the document. Tokens and words are in
+/// the header. A file that ends in .json gets the same as JSON. A text longer than the model
 /// takes is cut into even segments, each with its own special tokens.
 ///
 /// Examples:
@@ -74,6 +75,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut model = bundled::model(args.model.as_deref())?;
     let mut settings = model.config.settings();
     settings.layers = args.layers.clone();
+    // A look at tokens: whole ones, at any layers, also where the model's footprints are relative.
+    settings.relative = false;
     model.config.becr = Some(settings);
     model
         .config

@@ -112,9 +112,14 @@ fn print(stats: &Stats) -> anyhow::Result<()> {
     let measured = &store.measured;
     writeln!(
         out,
-        "  footprints           {} layers, {} bits, {}",
+        "  footprints           {} layers, {} bits{}, {}",
         measured.layers,
         measured.bits,
+        if measured.relative {
+            " relative to the document"
+        } else {
+            ""
+        },
         match measured.documents {
             Documents::Encoded => "documents encoded, one for each WordPiece",
             Documents::Composed => "documents composed from token groups, one for each word",
