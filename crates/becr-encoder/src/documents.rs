@@ -129,11 +129,15 @@ impl Encoder {
         }
         batch.flush(self, &mut documents)?;
         if let (true, Some(planes)) = (shape.relative, self.backend.hyperplanes()) {
-            for (document, vectors) in documents.iter_mut().zip(batch.vectors) {
-                let (relation, footprints) = Relation::new(planes, &vectors, &document.mean)?;
-                document.footprints = footprints;
-                document.relation = Some(relation);
-            }
+            documents
+                .par_iter_mut()
+                .zip(batch.vectors)
+                .try_for_each(|(document, vectors)| {
+                    let (relation, footprints) = Relation::new(planes, &vectors, &document.mean)?;
+                    document.footprints = footprints;
+                    document.relation = Some(relation);
+                    Ok::<(), EncodeError>(())
+                })?;
         }
         Ok(documents)
     }
