@@ -133,7 +133,7 @@ fn store(dir: &std::path::Path, pairs: &BTreeSet<String>, rows: &[serde_json::Va
     for pair in pairs {
         let (first, second) = pair.split_once(' ').unwrap();
         let group = TokenGroup::Pair(first.into(), second.into());
-        update.put_group(&group, &[0; 40]).unwrap();
+        update.put_group(&group, &[0; 32]).unwrap();
     }
     for row in rows {
         let document = NewDocument {
