@@ -60,7 +60,8 @@ impl Encoder {
     }
 
     /// Encodes a stream of documents and hands them on in order. Memory is bounded by the batch (and by the longest
-    /// document, whose vectors are all kept where footprints are relative), not by the stream; the next documents are tokenised while the backend computes.
+    /// document, whose vectors are all kept where footprints are relative), not by the stream; the next documents are
+    /// tokenised while the backend computes.
     pub fn documents<E: From<EncodeError>>(
         &self,
         documents: impl IntoIterator<Item = Document>,

@@ -1,7 +1,7 @@
 //! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
 
 use crate::{GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
-use becr_store::{FetchBuffer, GroupRecord, GroupStore};
+use becr_store::{FetchBuffer, GroupRecord, GroupStore, words};
 use becr_text::groups::{
     Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
 };
@@ -111,14 +111,12 @@ impl Ranker {
         for layer in 0..usize::from(self.shape.layers) {
             for &(group, slot) in &distinct {
                 let bytes = records[&composition.groups[group]].footprint(layer, slot);
-                let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-                vectors.extend(words);
+                vectors.extend(words(bytes));
             }
         }
         for &(group, slot) in &distinct {
             let bytes = records[&composition.groups[group]].vector(slot);
-            let words = bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes);
-            vectors.extend(words);
+            vectors.extend(words(bytes));
         }
         (terms, vectors)
     }

@@ -4,7 +4,7 @@ use crate::RankError;
 use crate::query::{GroupUse, QueryTerm};
 use becr_footprint::lsh::dot;
 use becr_footprint::{Document, Relative, unpack};
-use becr_store::{Record, Shape};
+use becr_store::{Record, Shape, words};
 
 /// A query as documents' vectors are compared with it: v = Σ_i ω̂_i Σ_t w_it · cos(e_t, mean) at the last layer.
 #[derive(Debug, Clone)]
@@ -153,8 +153,7 @@ impl Packed {
             offsets,
         } = related;
         vector.resize(self.dim, 0.0);
-        let words = record.mean().as_chunks().0.iter().copied();
-        unpack(words.map(u32::from_le_bytes), vector);
+        unpack(words(record.mean()), vector);
         similarities.clear();
         similarities.extend(
             self.terms

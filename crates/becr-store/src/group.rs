@@ -16,6 +16,11 @@ pub struct GroupRecord<'a> {
     footprint_bytes: usize,
 }
 
+/// Footprints and packed vectors as the numbers that they are stored as.
+pub fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes)
+}
+
 /// How many vectors a group has.
 pub(crate) fn slots(group: &TokenGroup) -> usize {
     match group {

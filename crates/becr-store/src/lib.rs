@@ -56,7 +56,7 @@ mod verify;
 
 pub use error::StoreError;
 pub use forward::{ForwardIndex, Words};
-pub use group::GroupRecord;
+pub use group::{GroupRecord, words};
 pub use record::{NewRecord, Record, Shape};
 pub use size::TableSize;
 pub use snapshot::{Snapshot, Stem};

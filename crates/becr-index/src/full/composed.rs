@@ -17,7 +17,7 @@ use super::encoding::Footprints;
 use crate::IndexError;
 use becr_footprint::lsh::Hyperplanes;
 use becr_footprint::{DocumentLayout, Relation, unpack};
-use becr_store::{GroupRecord, Shape, Store};
+use becr_store::{GroupRecord, Shape, Store, words};
 use becr_text::groups::{Decomposition, Member, Query, TokenGroup};
 use becr_text::pieces::WordPieces;
 use std::collections::HashMap;
@@ -185,11 +185,6 @@ impl<'a> Composer<'a> {
         }
         footprint
     }
-}
-
-/// Numbers as they are stored.
-fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes)
 }
 
 /// The vote of the known words at the last layer.
