@@ -46,6 +46,8 @@ pub(crate) struct Triple {
     bounds: [u16; 9],
     /// Bits set in each group.
     pub(crate) set: [u16; 3],
+    /// Whether the first row is one of them.
+    pub(crate) first: [bool; 3],
     /// True if no class has more than 63 rows.
     pub(crate) is_even: bool,
 }
@@ -76,6 +78,7 @@ impl Triple {
             bounds,
             is_even: bounds.windows(2).all(|ends| ends[1] - ends[0] < 64),
             set: footprints.map(|f| f.iter().map(|w| w.count_ones() as u16).sum()),
+            first: footprints.map(|f| f[0] & 1 == 1),
         }
     }
 
@@ -86,14 +89,13 @@ impl Triple {
     }
 }
 
-/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, high and low bytes apart, in pieces of 64.
+/// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h`, counted from the lowest of the 128 around `b/2`, modulo
+/// 256; high and low bytes apart, in pieces of 64. The first two pieces hold nearly all distances there are.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct CosineTable {
     pub(crate) high: [[u8; 64]; 4],
     pub(crate) low: [[u8; 64]; 4],
-    /// The same for the 128 distances around `b/2`, which are nearly all, by `h` modulo 128: high, high, low, low.
-    pub(crate) near: [[u8; 64]; 4],
     pub(crate) weight: f32,
 }
 
@@ -197,17 +199,15 @@ impl CosineTable {
             // To the nearest: what is left is cut off.
             ((scaled + 0.5_f64.copysign(scaled)) as i16).to_le_bytes()
         });
-        let byte = |first: usize, byte: usize| std::array::from_fn(|i| values[first + i][byte]);
-        let near = |first: usize, byte: usize| {
+        // Distances are counted from the lowest near one.
+        let byte = |first: usize, byte: usize| {
             std::array::from_fn(|i| {
-                let above = (first + i).wrapping_sub(lowest as usize) % 128;
-                values[(isize::from(lowest) + above as isize).unsigned_abs()][byte]
+                values[usize::from(((first + i) as u8).wrapping_add_signed(lowest))][byte]
             })
         };
         Self {
             high: [0, 64, 128, 192].map(|first| byte(first, 1)),
             low: [0, 64, 128, 192].map(|first| byte(first, 0)),
-            near: [near(0, 1), near(64, 1), near(0, 0), near(64, 0)],
             weight,
         }
     }
@@ -260,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_near_distances_are_parts_of_the_whole() {
+    fn tables_begin_with_the_lowest_near_distance() {
         for bits in [32, 96, 128, 224, 256] {
-            let table = CosineTable::new(&cosines(bits), lowest_near(bits), 0.7);
-            let whole = |pieces: &[[u8; 64]], h: usize| pieces[h / 64][h % 64];
-            let lowest = i32::from(lowest_near(bits));
-            for h in lowest.max(0)..(lowest + 128).min(256) {
-                let (h, near) = (h as usize, h as usize % 128);
-                assert_eq!(whole(&table.near[..2], near), whole(&table.high, h));
-                assert_eq!(whole(&table.near[2..], near), whole(&table.low, h));
+            let (cosines, lowest) = (cosines(bits), lowest_near(bits));
+            let table = CosineTable::new(&cosines, lowest, 0.7);
+            for h in 0..=bits.min(255) {
+                let i = (h as u8).wrapping_sub(lowest as u8) as usize;
+                let bytes = [table.low, table.high].map(|pieces| pieces[i / 64][i % 64]);
+                let error = f64::from(i16::from_le_bytes(bytes)) - 0.7 * 32768.0 * cosines[h];
+                assert!(error.abs() < 0.51, "{bits} {h}: {error}");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The RBF kernels: μ, σ, and what is precomputed from them.
 
 use crate::Error;
+use crate::moments::{self, Row, Windows};
 
 /// The most kernels an engine takes.
 pub const MAX_KERNELS: usize = 32;
@@ -34,6 +35,10 @@ pub struct Kernels {
     parabolas: Vec<Parabolas>,
     /// Kernels too narrow for parabolas.
     narrow: Vec<usize>,
+    /// The others as polynomials.
+    windows: Windows,
+    /// Sixteen kernels at a time.
+    lanes: Vec<Lanes>,
 }
 
 impl Kernels {
@@ -66,7 +71,13 @@ impl Kernels {
         let narrow = (0..sigma.len())
             .filter(|&k| Self::is_narrow(sigma[k]))
             .collect();
+        let wide: Vec<_> = pairs()
+            .map(|(&mu, &sigma)| (!Self::is_narrow(sigma)).then_some((mu, sigma)))
+            .collect();
+        let lanes = wide.chunks(moments::LANES).map(Lanes::new).collect();
         Ok(Self {
+            windows: Windows::new(wide),
+            lanes,
             mu,
             sigma,
             epsilon,
@@ -127,6 +138,42 @@ impl Kernels {
 
     pub(crate) fn narrow(&self) -> &[usize] {
         &self.narrow
+    }
+
+    pub(crate) fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    pub(crate) fn lanes(&self) -> &[Lanes] {
+        &self.lanes
+    }
+}
+
+/// Sixteen kernels side by side, or fewer.
+#[derive(Debug, Clone)]
+pub(crate) struct Lanes {
+    pub(crate) mu: Row,
+    /// `−½/σ²` for powers of two.
+    pub(crate) scale: Row,
+    /// Those that are not too narrow.
+    pub(crate) wide: u16,
+}
+
+impl Lanes {
+    fn new(kernels: &[Option<(f32, f32)>]) -> Self {
+        let mut lanes = Self {
+            mu: Row([0.0; moments::LANES]),
+            scale: Row([0.0; moments::LANES]),
+            wide: 0,
+        };
+        for (lane, kernel) in kernels.iter().enumerate() {
+            if let Some((mu, sigma)) = *kernel {
+                lanes.mu.0[lane] = mu;
+                lanes.scale.0[lane] = -0.5 * std::f32::consts::LOG2_E / (sigma * sigma);
+                lanes.wide |= 1 << lane;
+            }
+        }
+        lanes
     }
 }
 

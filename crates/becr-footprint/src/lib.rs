@@ -53,6 +53,7 @@ mod groups;
 mod kernels;
 mod lanes;
 pub mod lsh;
+mod moments;
 mod packed;
 mod pool;
 mod query;

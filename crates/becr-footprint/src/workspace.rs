@@ -1,7 +1,7 @@
 //! Buffers that are made once per thread and used for every document.
 
 use crate::tile::{LARGEST, MAX_WIDTH};
-use crate::{CompositeQuery, pool::Histogram};
+use crate::{CompositeQuery, moments::Moments, pool::Histogram};
 
 /// The engine's buffers: keep one per thread, so that scoring a document allocates nothing.
 pub struct Workspace {
@@ -9,6 +9,7 @@ pub struct Workspace {
     /// A copy of the document's last tile, if there is nothing to read behind it.
     pub(crate) last: Box<[u8; LARGEST]>,
     pub(crate) histograms: Vec<Histogram>,
+    pub(crate) moments: Vec<Moments>,
     pub(crate) ahead: Ahead,
     /// Similarities of raw vectors to one term.
     pub(crate) cosines: Vec<f32>,
@@ -37,6 +38,7 @@ impl Workspace {
             scratch: Box::default(),
             last: Box::new([0; LARGEST]),
             histograms: Vec::new(),
+            moments: Vec::new(),
             ahead: Ahead::default(),
             cosines: Vec::new(),
             log_sums: Vec::new(),
@@ -48,6 +50,7 @@ impl Workspace {
         let terms = query.terms().len();
         if self.histograms.len() < terms {
             self.histograms.resize_with(terms, Histogram::default);
+            self.moments.resize_with(terms, Moments::default);
             let similarities = &mut self.scratch.similarities;
             similarities.resize_with(terms, || Similarities([0; MAX_WIDTH]));
         }
@@ -65,8 +68,8 @@ pub(crate) struct Scratch {
     pub(crate) first: Counts,
     /// `1 − |d| / (b/2)`: how far the bits set in the token's footprint stay below half of all.
     pub(crate) balance: [f32; MAX_WIDTH],
-    /// `|d| mod 256` as bytes, in the order of the registers.
-    pub(crate) ones: [[u8; 64]; MAX_WIDTH / 64],
+    /// Those of a triple's opposite classes.
+    pub(crate) differences: Differences,
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,
     pub(crate) composed: [f32; MAX_WIDTH],
@@ -80,13 +83,16 @@ impl Default for Scratch {
             counts: Counts::default(),
             first: Counts::default(),
             balance: [0.0; MAX_WIDTH],
-            ones: [[0; 64]; MAX_WIDTH / 64],
+            differences: [[[0; 64]; MAX_WIDTH / 64]; 4],
             distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
             similarities: Vec::new(),
         }
     }
 }
+
+/// Numbers of four pairs of classes, in the order of the registers.
+pub(crate) type Differences = [[[u8; 64]; MAX_WIDTH / 64]; 4];
 
 /// Distances to the groups in use: slots that are taken three at a time and again when all have been.
 #[derive(Default)]
@@ -118,11 +124,11 @@ impl Ring {
     }
 }
 
-/// Distances to one group, in the order of the registers.
+/// Distances to one group, counted from the lowest of the 128 near `b/2`, modulo 256, in the order of the registers.
 #[repr(C, align(64))]
 pub(crate) struct Distances {
     pub(crate) bytes: [[u8; 64]; MAX_WIDTH / 64],
-    /// True if all of them are near `b/2`.
+    /// True if all of them are near.
     pub(crate) near: bool,
 }
 
@@ -201,6 +207,13 @@ impl Ahead {
     /// Fetches the next cache lines, at most so many.
     #[inline(always)]
     pub(crate) fn advance(&mut self, lines: usize, fetch: impl Fn(usize)) {
+        if self.end.saturating_sub(self.address) >= 64 * lines {
+            for i in 0..lines {
+                fetch(self.address + 64 * i);
+            }
+            self.address += 64 * lines;
+            return;
+        }
         for _ in 0..lines {
             if self.address >= self.end {
                 [self.address, self.end] = self.next;

@@ -41,7 +41,7 @@ pub(super) unsafe fn add<P: Plane>(sum: &mut P, a: P, b: P) -> P {
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, carry: P) {
+pub(super) unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, carry: P) {
     let mut carry = carry;
     for digit in &mut digits[from..] {
         // SAFETY: the caller's promise is ours.
@@ -59,17 +59,30 @@ unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, car
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(usize) -> P) -> P {
+pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
+    digits: &mut [P; N],
+    bit: impl Fn(usize) -> P,
+) -> P {
     let [ones, twos, fours, ..] = &mut digits[..] else {
         unreachable!("at least three digits")
     };
     // SAFETY: the caller's promise is ours.
     unsafe {
-        let a = add(ones, bit(0), bit(1));
-        let b = add(ones, bit(2), bit(3));
+        let bits = [
+            bit(0),
+            bit(1),
+            bit(2),
+            bit(3),
+            bit(4),
+            bit(5),
+            bit(6),
+            bit(7),
+        ];
+        let a = add(ones, bits[0], bits[1]);
+        let b = add(ones, bits[2], bits[3]);
         let four_a = add(twos, a, b);
-        let a = add(ones, bit(4), bit(5));
-        let b = add(ones, bit(6), bit(7));
+        let a = add(ones, bits[4], bits[5]);
+        let b = add(ones, bits[6], bits[7]);
         let four_b = add(twos, a, b);
         add(fours, four_a, four_b)
     }
@@ -81,7 +94,7 @@ unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn add_sixteen<P: Plane, const N: usize>(
+pub(super) unsafe fn add_sixteen<P: Plane, const N: usize>(
     digits: &mut [P; N],
     bit: impl Fn(usize) -> P,
 ) -> P {
@@ -136,7 +149,29 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
 ///
 /// As for [`sum_rows`].
 #[inline(always)]
-pub(super) unsafe fn add_few<P: Plane, const N: usize>(
+unsafe fn add_few<P: Plane, const N: usize>(
+    digits: &mut [P; N],
+    list: &[u16],
+    load: &impl Fn(u16) -> P,
+) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let (blocks, rest) = list.as_chunks::<8>();
+        for block in blocks {
+            let eight = add_eight(digits, |i| row(block, i, load));
+            ripple(digits, 3, eight);
+        }
+        add_seven(digits, rest, load);
+    }
+}
+
+/// Adds at most seven rows: as four and two and one.
+///
+/// # Safety
+///
+/// As for [`sum_rows`].
+#[inline(always)]
+pub(super) unsafe fn add_seven<P: Plane, const N: usize>(
     digits: &mut [P; N],
     list: &[u16],
     load: &impl Fn(u16) -> P,
@@ -144,14 +179,8 @@ pub(super) unsafe fn add_few<P: Plane, const N: usize>(
     // SAFETY: the caller's promise is ours.
     unsafe {
         let zero = P::zero();
-        let (blocks, rest) = list.as_chunks::<8>();
-        for block in blocks {
-            let eight = add_eight(digits, |i| row(block, i, load));
-            ripple(digits, 3, eight);
-        }
-        // What is left, as four and two and one.
         let (mut one, mut two, mut four) = (zero, zero, zero);
-        let mut rest = rest;
+        let mut rest = list;
         if let Some((block, later)) = rest.split_first_chunk::<4>() {
             let a = add(&mut digits[0], row(block, 0, load), row(block, 1, load));
             let b = add(&mut digits[0], row(block, 2, load), row(block, 3, load));

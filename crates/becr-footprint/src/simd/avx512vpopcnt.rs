@@ -4,13 +4,14 @@ use super::avx512::Avx512;
 use super::cosine;
 use super::document::{self, Backend, TilePlace};
 use super::rows512::{Rows, Ymm, Zmm};
-use super::triple::{Take, sum_triple};
+use super::triple::differences;
 use super::width::Width;
 use super::x86::fetch;
-use super::{Job, Sink, drain512};
+use super::{Job, Sink, drain512, moments512};
 use crate::groups::{CosineTable, Triple};
 use crate::lanes::Lanes;
-use crate::workspace::{Distances, Ring, Scratch, Similarities};
+use crate::moments::{Moments, Window};
+use crate::workspace::{Differences, Distances, Ring, Scratch, Similarities};
 use crate::{Kernels, Workspace, pool::Histogram};
 use std::arch::x86_64::*;
 
@@ -19,7 +20,9 @@ use std::arch::x86_64::*;
 /// # Safety
 ///
 /// The CPU has AVX-512 F, BW, DQ, VL, VBMI, GFNI, AVX2, FMA and BMI2.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,avx2,fma,bmi1,bmi2")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,fma,bmi1,bmi2,popcnt"
+)]
 pub(super) unsafe fn log_sums(job: Job, kernels: &Kernels, work: &mut Workspace, out: &mut [f32]) {
     // SAFETY: the caller's promise is ours.
     unsafe { document::log_sums::<Avx512Vpopcnt>(job, kernels, work, out) }
@@ -30,7 +33,9 @@ pub(super) unsafe fn log_sums(job: Job, kernels: &Kernels, work: &mut Workspace,
 /// # Safety
 ///
 /// As for [`log_sums`].
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,avx2,fma,bmi1,bmi2")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,fma,bmi1,bmi2,popcnt"
+)]
 pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32]) {
     // SAFETY: the caller's promise is ours.
     unsafe { document::similarities::<Avx512Vpopcnt>(job, work, out) }
@@ -59,6 +64,32 @@ impl Backend for Avx512Vpopcnt {
         unsafe { drain512::drain(histograms, kernels, sums) }
     }
 
+    const MOMENTS: bool = true;
+
+    #[inline(always)]
+    unsafe fn bounds(similarities: &Similarities, tokens: usize) -> [i16; 2] {
+        // SAFETY: the caller's promise is ours.
+        unsafe { moments512::bounds(&similarities.0, tokens) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(
+        similarities: &Similarities,
+        tokens: usize,
+        window: Window,
+        moments: &mut Moments,
+        meanwhile: impl FnMut(),
+    ) {
+        // SAFETY: the caller's promise is ours.
+        unsafe { moments512::add(&similarities.0, tokens, window, moments, meanwhile) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(moments: &mut Moments, window: Window, kernels: &Kernels, sums: &mut [f32]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe { moments512::finish(moments, window, kernels, sums) }
+    }
+
     #[inline(always)]
     fn fetch(address: usize) {
         fetch(address);
@@ -75,6 +106,7 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
     let TilePlace { layer, tile } = place;
     let (groups, rows, lanes) = (job.groups, Rows::new(&tile), Lanes::new(tile.width));
     let triples = groups.triples(layer);
+    let steps = 4 * triples.len();
     let mut triples = triples.iter();
     let (mut tables, mut measured, mut used) = (groups.tables(), 0, 0);
     for (uses, similarities) in job.terms.iter().zip(&mut scratch.similarities) {
@@ -83,17 +115,15 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
                 break;
             };
             let slots = scratch.distances.three(measured);
-            let ones = &mut scratch.ones;
+            let between = &mut scratch.differences;
             // SAFETY: the caller's promise is ours.
             unsafe {
-                let measure = if !triple.is_even {
-                    measure::<W, 8, 8, true>
-                } else if measured == 0 {
-                    measure::<W, 6, 7, true>
+                let meanwhile = || sink.meanwhile(&place, steps);
+                if triple.is_even {
+                    measure::<W, 6>(&rows, triple, groups.lowest, slots, between, meanwhile);
                 } else {
-                    measure::<W, 6, 7, false>
-                };
-                measure(&rows, triple, groups.lowest, slots, ones);
+                    measure::<W, 8>(&rows, triple, groups.lowest, slots, between, meanwhile);
+                }
             }
             measured += 3;
         }
@@ -106,103 +136,95 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
     sink.take(&place, &mut scratch.similarities[..job.terms.len()]);
 }
 
-/// Writes the distances of the tile's tokens to three groups. With `ONES` the number of bits set in every token is
-/// counted first, otherwise it must have been.
+/// Writes the distances of the tile's tokens to three groups, counted from the lowest near one, modulo 256.
+///
+/// With `U₀` to `U₃` the differences of opposite classes, the distance to group `i` is
+/// `|qᵢ| + U₀ + U₁ + U₂ + U₃ − 2·Uᵢ₊₁`.
 ///
 /// # Safety
 ///
 /// As for [`tile`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
 #[inline(never)]
-unsafe fn measure<W: Width, const C: usize, const D: usize, const ONES: bool>(
+unsafe fn measure<W: Width, const C: usize>(
     rows: &Rows,
     triple: &Triple,
     lowest: i8,
     slots: &mut [Distances; 3],
-    ones: &mut Ones,
+    between: &mut Differences,
+    mut meanwhile: impl FnMut(),
 ) {
-    let mut writer = Writer::<ONES> {
-        set: &triple.set,
-        lowest,
-        slots,
-        ones,
-    };
     // SAFETY: the caller's promise is ours.
     unsafe {
-        sum_triple::<_, C, D, ONES>(triple, |row| W::load(rows, row), &mut writer);
-        if ONES {
-            for i in 0..3 {
-                let mut counts = [_mm512_setzero_si512(); 8];
+        differences::<W, C>(
+            triple,
+            |row| W::load(rows, row),
+            |i, digits| {
+                meanwhile();
+                let bytes = W::bytes(digits);
                 for r in 0..W::REGISTERS {
-                    counts[r] = load(&writer.slots[i].bytes[r]);
+                    store(&mut between[i][r], bytes[r]);
                 }
-                writer.write::<W>(i, counts);
+            },
+        );
+        let mut set = [_mm512_setzero_si512(); 3];
+        for i in 0..3 {
+            set[i] = _mm512_set1_epi8((triple.set[i] as i8).wrapping_sub(lowest));
+        }
+        let mut beyond = [_mm512_setzero_si512(); 3];
+        for r in 0..W::REGISTERS {
+            let [a, b, c, d] = [
+                load(&between[0][r]),
+                load(&between[1][r]),
+                load(&between[2][r]),
+                load(&between[3][r]),
+            ];
+            let sum = _mm512_add_epi8(_mm512_add_epi8(a, b), _mm512_add_epi8(c, d));
+            for (i, difference) in [b, c, d].into_iter().enumerate() {
+                let twice = _mm512_add_epi8(difference, difference);
+                let distance = _mm512_add_epi8(_mm512_sub_epi8(sum, twice), set[i]);
+                store(&mut slots[i].bytes[r], distance);
+                beyond[i] = _mm512_or_si512(beyond[i], distance);
+            }
+        }
+        for (i, slot) in slots.iter_mut().enumerate() {
+            slot.near = _mm512_movepi8_mask(beyond[i]) == 0;
+            if !slot.near {
+                tell_opposites::<W>(rows, triple.first[i], lowest, slot);
             }
         }
     }
 }
 
-/// Turns the sums of rows into distances.
-struct Writer<'a, const ONES: bool> {
-    /// Bits set in each group.
-    set: &'a [u16; 3],
-    lowest: i8,
-    slots: &'a mut [Distances; 3],
-    ones: &'a mut Ones,
-}
-
-impl<const ONES: bool> Writer<'_, ONES> {
-    /// Writes the distances to a group of whose rows so many are set.
-    #[inline(always)]
-    unsafe fn write<W: Width>(&mut self, i: usize, counts: [__m512i; 8]) {
-        // SAFETY: the callers of this module's functions promise AVX-512 BW.
-        unsafe {
-            let set = _mm512_set1_epi8(self.set[i] as i8);
-            let lowest = _mm512_set1_epi8(self.lowest);
-            let mut beyond = _mm512_setzero_si512();
-            for r in 0..W::REGISTERS {
-                // |d| − |d ∧ q| and |q| − |d ∧ q| fit a byte, and so does their sum, 256 being taken as 255.
-                let only_document = _mm512_sub_epi8(load(&self.ones[r]), counts[r]);
-                let only_group = _mm512_sub_epi8(set, counts[r]);
-                let distance = _mm512_adds_epu8(only_document, only_group);
-                store(&mut self.slots[i].bytes[r], distance);
-                beyond = _mm512_or_si512(beyond, _mm512_sub_epi8(distance, lowest));
-            }
-            self.slots[i].near = _mm512_movepi8_mask(beyond) == 0;
+/// Distances of 0 and 256 look the same. A token of either is told by its first bit, and 256 becomes 255.
+///
+/// # Safety
+///
+/// As for [`tile`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
+#[cold]
+unsafe fn tell_opposites<W: Width>(rows: &Rows, first: bool, lowest: i8, slot: &mut Distances) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let mut digits = [W::zero(); 8];
+        digits[0] = W::load(rows, 0);
+        let bits = W::bytes(digits);
+        let (own, zero) = (
+            _mm512_set1_epi8(first.into()),
+            _mm512_set1_epi8(lowest.wrapping_neg()),
+        );
+        for r in 0..W::REGISTERS {
+            let distance = load(&slot.bytes[r]);
+            let opposite = _mm512_cmpneq_epi8_mask(bits[r], own);
+            let opposite = _mm512_mask_cmpeq_epi8_mask(opposite, distance, zero);
+            let less = _mm512_sub_epi8(distance, _mm512_set1_epi8(1));
+            store(
+                &mut slot.bytes[r],
+                _mm512_mask_mov_epi8(distance, opposite, less),
+            );
         }
     }
 }
-
-impl<W: Width, const ONES: bool> Take<W> for Writer<'_, ONES> {
-    #[inline(always)]
-    unsafe fn group(&mut self, i: usize, digits: [W; 8]) {
-        // SAFETY: the caller's promise is ours.
-        unsafe {
-            let counts = W::bytes(digits);
-            if ONES {
-                for r in 0..W::REGISTERS {
-                    store(&mut self.slots[i].bytes[r], counts[r]);
-                }
-            } else {
-                self.write::<W>(i, counts);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn all(&mut self, digits: [W; 8]) {
-        // SAFETY: the caller's promise is ours.
-        unsafe {
-            let all = W::bytes(digits);
-            for r in 0..W::REGISTERS {
-                store(&mut self.ones[r], all[r]);
-            }
-        }
-    }
-}
-
-/// Bits set in the tokens' footprints, modulo 256.
-type Ones = [[u8; 64]; 8];
 
 /// Looks up the weighted cosines of a term's groups, adds them up and stores them.
 ///
@@ -224,8 +246,8 @@ unsafe fn compose<W: Width>(
         for (i, table) in tables.iter().enumerate() {
             let distances = distances.get(first + i);
             if distances.near {
-                let [a, b, c, d] = &table.near;
-                let (a, b, c, d) = (load(a), load(b), load(c), load(d));
+                let (a, b) = (load(&table.high[0]), load(&table.high[1]));
+                let (c, d) = (load(&table.low[0]), load(&table.low[1]));
                 for r in 0..W::REGISTERS {
                     let distance = load(&distances.bytes[r]);
                     let high = _mm512_permutex2var_epi8(a, distance, b);

@@ -158,7 +158,7 @@ unsafe fn real(low: __m512i, high: __m512i) -> __m512 {
 
 /// The sums of the lanes of four registers.
 #[inline(always)]
-unsafe fn add_lanes([a, b, c, d]: [__m512; 4]) -> [f32; 4] {
+pub(super) unsafe fn add_lanes([a, b, c, d]: [__m512; 4]) -> [f32; 4] {
     let mut sums = [0.0; 4];
     // SAFETY: the caller promises AVX-512 F; four numbers are one register of 128 bits.
     unsafe {

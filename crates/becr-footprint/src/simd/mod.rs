@@ -20,6 +20,8 @@ mod document;
 #[cfg(target_arch = "x86_64")]
 mod drain512;
 mod histogram;
+#[cfg(target_arch = "x86_64")]
+mod moments512;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod rows512;
@@ -86,6 +88,8 @@ impl Implementation {
                 Self::Avx512.is_available()
                     && is_x86_feature_detected!("avx512vpopcntdq")
                     && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("avx512vnni")
                     && is_x86_feature_detected!("gfni")
             }
             #[cfg(target_arch = "x86_64")]
@@ -170,6 +174,9 @@ pub(crate) struct Job<'a> {
 pub(crate) trait Sink {
     /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
+
+    /// Is called now and then while the similarities are computed, `steps` times in all.
+    fn meanwhile(&mut self, _place: &TilePlace, _steps: usize) {}
 }
 
 /// An [`Implementation`] that this CPU is known to run.

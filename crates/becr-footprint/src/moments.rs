@@ -1,0 +1,278 @@
+//! Pooling by moments: over a window that most similarities lie in, every kernel is a polynomial.
+//!
+//! The similarities of a term to a document's tokens mostly lie close together. On a window of that width a kernel is a
+//! polynomial of degree 12 but for a part in thousands of its largest value there, so that its sum over the tokens in the
+//! window follows from the sums of their first twelve powers, which vector units add up many tokens at a time. The few
+//! tokens outside, which are all that some kernels see, are computed one by one. Windows are chosen such that there are
+//! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels.
+
+use std::f64::consts::PI;
+use std::sync::OnceLock;
+
+/// The degree of the polynomials.
+pub(crate) const DEGREE: usize = 12;
+/// Kernels that are worked on side by side.
+pub(crate) const LANES: usize = 16;
+/// Windows begin and end at multiples of this, in units of 2⁻¹⁵: so their polynomials can be kept.
+const STEP: i32 = 256;
+/// Widest window that polynomials follow a kernel in, from its centre, in widths σ of the kernel.
+const REACH: f32 = 1.8;
+/// The edge of a window as a number of 14 fractional bits, a little below 1, so that twice of it fits 16 bits.
+const EDGE: i32 = 16_220;
+/// What the product of two powers of 12 fractional bits must be divided by.
+const UNIT: f64 = (1 << 24) as f64;
+
+/// Similarities around a centre, in units of 2⁻¹⁵.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) centre: i16,
+    pub(crate) radius: u16,
+    /// Places left to shift a distance from the centre by, and what to multiply it with then, as numbers of 15
+    /// fractional bits are: that makes the polynomials' argument, with 14 fractional bits.
+    pub(crate) shift: u32,
+    pub(crate) factor: i16,
+}
+
+impl Window {
+    /// The smallest one that holds the similarities from `low` to `high`, if there is one.
+    pub(crate) fn around([low, high]: [i16; 2]) -> Option<Self> {
+        let (low, high) = (i32::from(low), i32::from(high));
+        let centre = ((low + high) / 2 + STEP / 2).div_euclid(STEP) * STEP;
+        let radius = (high - centre).max(centre - low).max(1);
+        let radius = (radius + STEP - 1) / STEP * STEP;
+        // Differences of 16 bits must tell inside from outside, and how far from the centre.
+        let fits = centre - radius >= i32::from(i16::MIN)
+            && centre + radius <= i32::from(i16::MAX)
+            && radius <= i32::from(i16::MAX) / 2;
+        let shift = (radius as u16).leading_zeros() - 1;
+        fits.then_some(Self {
+            centre: centre as i16,
+            radius: radius as u16,
+            shift,
+            factor: ((EDGE << 15) / (radius << shift)) as i16,
+        })
+    }
+
+    /// The distance from the centre whose argument is 1.
+    fn unit(self) -> f64 {
+        f64::from(1 << 29) / (f64::from(self.factor) * f64::from(1 << self.shift))
+    }
+
+    fn steps(self) -> usize {
+        usize::from(self.radius) / STEP as usize
+    }
+}
+
+/// Sixteen kernels side by side.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Row(pub(crate) [f32; LANES]);
+
+/// What the number of tokens in a window and the sums of their powers are multiplied with to make sums of kernels.
+#[derive(Debug, Clone)]
+pub(crate) struct Polynomials {
+    rows: Vec<[Row; TERMS]>,
+}
+
+/// Coefficients of a polynomial.
+pub(crate) const TERMS: usize = DEGREE + 1;
+
+impl Polynomials {
+    fn new(window: Window, kernels: &[Option<(f32, f32)>]) -> Self {
+        let lanes = |kernels: &[Option<(f32, f32)>]| {
+            let mut rows = [Row([0.0; LANES]); TERMS];
+            for (lane, kernel) in kernels.iter().enumerate() {
+                let Some((mu, sigma)) = *kernel else { continue };
+                let coefficients = coefficients(window, f64::from(mu), f64::from(sigma));
+                for (row, coefficient) in rows.iter_mut().zip(coefficients) {
+                    row.0[lane] = coefficient as f32;
+                }
+            }
+            rows
+        };
+        Self {
+            rows: kernels.chunks(LANES).map(lanes).collect(),
+        }
+    }
+
+    /// The rows of sixteen kernels after the other.
+    pub(crate) fn rows(&self) -> &[[Row; TERMS]] {
+        &self.rows
+    }
+}
+
+/// The coefficients of a kernel's polynomial, for powers in units of [`UNIT`].
+fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
+    const NODES: usize = 32;
+    let mut chebyshev = [0.0; TERMS];
+    for node in 0..NODES {
+        let angle = (node as f64 + 0.5) * PI / NODES as f64;
+        let c = (f64::from(window.centre) + window.unit() * angle.cos()) / 32768.0;
+        let value = (-0.5 * ((c - mu) / sigma).powi(2)).exp();
+        for (p, coefficient) in chebyshev.iter_mut().enumerate() {
+            let share = if p == 0 { 1.0 } else { 2.0 } / NODES as f64;
+            *coefficient += share * value * (p as f64 * angle).cos();
+        }
+    }
+    // From Chebyshev polynomials, T₀ = 1, T₁ = x and T_{i+1} = 2x·T_i − T_{i−1}, to powers.
+    let mut powers = [0.0; TERMS];
+    let (mut before, mut this) = ([0.0; TERMS], [0.0; TERMS]);
+    (before[1], this[0]) = (1.0, 1.0); // T₋₁ = T₁
+    for coefficient in chebyshev {
+        for (power, t) in powers.iter_mut().zip(this) {
+            *power += coefficient * t;
+        }
+        let mut next = before.map(|t| -t);
+        for i in 1..TERMS {
+            next[i] += 2.0 * this[i - 1];
+        }
+        (before, this) = (this, next);
+    }
+    powers[1..].iter_mut().for_each(|power| *power /= UNIT);
+    powers
+}
+
+/// The polynomials of all windows, made when first asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Windows {
+    /// Centre and width of the kernels, of those that polynomials follow.
+    kernels: Vec<Option<(f32, f32)>>,
+    /// Radii, in steps.
+    radii: usize,
+    /// `[centre][radius]`.
+    known: Vec<OnceLock<Box<Polynomials>>>,
+}
+
+impl Windows {
+    pub(crate) fn new(kernels: Vec<Option<(f32, f32)>>) -> Self {
+        let narrowest = kernels.iter().flatten().map(|k| k.1).reduce(f32::min);
+        // Wider windows would hold similarities of half the range, which no kernel's polynomial could follow better.
+        let widest = narrowest.map_or(0.0, |sigma| (REACH * sigma).min(0.5));
+        let radii = (widest * 32768.0) as usize / STEP as usize;
+        Self {
+            known: vec![OnceLock::new(); radii * (65536 / STEP as usize)],
+            kernels,
+            radii,
+        }
+    }
+
+    /// True if polynomials follow the kernels on the window.
+    pub(crate) fn allow(&self, window: Window) -> bool {
+        window.steps() <= self.radii
+    }
+
+    /// The polynomials of a window that is allowed.
+    pub(crate) fn polynomials(&self, window: Window) -> &Polynomials {
+        let centre = ((i32::from(window.centre) - i32::from(i16::MIN)) / STEP) as usize;
+        self.known[centre * self.radii + window.steps() - 1]
+            .get_or_init(|| Box::new(Polynomials::new(window, &self.kernels)))
+    }
+}
+
+/// What a term's similarities to the tokens of a layer come to.
+#[repr(C, align(64))]
+pub(crate) struct Moments {
+    /// Sums of powers, sixteen parts of each.
+    pub(crate) powers: [[i32; LANES]; DEGREE],
+    /// Similarities outside of the window, of which so many.
+    pub(crate) outside: [i16; OUTSIDE],
+    pub(crate) found: usize,
+    /// Tokens of which powers and similarities outside are.
+    pub(crate) tokens: usize,
+    /// None if histograms serve.
+    pub(crate) window: Option<Window>,
+}
+
+/// Similarities that are kept until they must be computed: those of two tiles, and what a register writes beyond.
+pub(crate) const OUTSIDE: usize = 2 * crate::tile::MAX_WIDTH + 32;
+
+/// Tokens that the powers have room for.
+pub(crate) const ROOM: usize = 3 * crate::tile::MAX_WIDTH;
+
+/// Fewest tokens that are worth it.
+pub(crate) const FEWEST: usize = 64;
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self {
+            powers: [[0; LANES]; DEGREE],
+            outside: [0; OUTSIDE],
+            found: 0,
+            tokens: 0,
+            window: None,
+        }
+    }
+}
+
+impl Moments {
+    /// True if all tokens of a tile must be added up before any more are.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tokens >= ROOM || self.found >= OUTSIDE / 2
+    }
+
+    /// Forgets all tokens.
+    pub(crate) fn clear(&mut self) {
+        self.powers = [[0; LANES]; DEGREE];
+        (self.found, self.tokens) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn windows_hold_what_they_are_made_for(a in any::<i16>(), b in any::<i16>()) {
+            let (low, high) = (a.min(b), a.max(b));
+            if let Some(window) = Window::around([low, high]) {
+                let (centre, radius) = (i32::from(window.centre), i32::from(window.radius));
+                prop_assert!(centre - radius <= low.into() && centre + radius >= high.into());
+                prop_assert!(2 * radius <= i32::from(high) - i32::from(low) + 3 * STEP);
+                let edge = (radius << window.shift) as i64 * i64::from(window.factor) >> 15;
+                prop_assert!((16_100..=16_220).contains(&edge), "{window:?}: {edge}");
+            } else {
+                prop_assert!(i32::from(high) - i32::from(low) > 30_000 || low < -32_000 || high > 32_000);
+            }
+        }
+    }
+
+    #[test]
+    fn polynomials_follow_kernels() {
+        for (low, high) in [(-4000, 4000), (0, 5000), (-9000, -3000), (12_000, 17_000)] {
+            let window = Window::around([low, high]).expect("fits");
+            for mu in [-0.9, -0.3, 0.0, 0.1, 0.5, 1.0] {
+                let kernel = |c: f64| (-0.5 * ((c - mu) / 0.1).powi(2)).exp();
+                let coefficients = coefficients(window, mu, 0.1);
+                let edges = [-1.0, 1.0].map(|side| {
+                    let c = f64::from(window.centre) + side * f64::from(window.radius);
+                    kernel(c / 32768.0)
+                });
+                // The largest value in the window.
+                let within =
+                    (mu * 32768.0 - f64::from(window.centre)).abs() < f64::from(window.radius);
+                let largest = if within { 1.0 } else { edges[0].max(edges[1]) };
+                for c in low..=high {
+                    let x = f64::from(c - window.centre) / window.unit();
+                    let sum = (1..TERMS)
+                        .rev()
+                        .fold(0.0, |sum, p| (sum + coefficients[p] * UNIT) * x);
+                    let error = sum + coefficients[0] - kernel(f64::from(c) / 32768.0);
+                    assert!(
+                        error.abs() < 2e-3 * largest,
+                        "{mu} {window:?} {c}: {error} of {largest}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wide_windows_are_not_allowed() {
+        let windows = Windows::new(vec![Some((0.5, 0.1)), None, Some((0.0, 0.3))]);
+        let allowed = |radius: i16| windows.allow(Window::around([-radius, radius]).expect("fits"));
+        assert!(allowed(100) && allowed(5_600) && !allowed(6_000));
+        assert!(!Windows::new(vec![None]).allow(Window::around([0, 10]).expect("fits")));
+    }
+}

@@ -1,0 +1,314 @@
+//! Pooling by moments with AVX-512: 32 tokens per register.
+
+use super::drain512::add_lanes;
+use crate::Kernels;
+use crate::kernels::Lanes;
+use crate::moments::{DEGREE, LANES, Moments, Row, TERMS, Window};
+use crate::tile::MAX_WIDTH;
+use std::arch::x86_64::*;
+
+/// Tokens in a register.
+pub(super) const TOKENS: usize = 32;
+
+/// Bounds of all similarities but a few: of four shares of the tokens each has one below and one above, or at, them.
+///
+/// # Safety
+///
+/// The CPU has AVX-512 F and BW; there are at least 32 tokens.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn bounds(similarities: &[i16; MAX_WIDTH], tokens: usize) -> [i16; 2] {
+    let mut low = _mm512_set1_epi16(i16::MAX);
+    let mut high = _mm512_set1_epi16(i16::MIN);
+    for block in similarities[..tokens].as_chunks::<TOKENS>().0 {
+        // SAFETY: a block is a register.
+        let c = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        low = _mm512_min_epi16(low, c);
+        high = _mm512_max_epi16(high, c);
+    }
+    let low = _mm256_min_epi16(
+        _mm512_castsi512_si256(low),
+        _mm512_extracti64x4_epi64::<1>(low),
+    );
+    let high = _mm256_max_epi16(
+        _mm512_castsi512_si256(high),
+        _mm512_extracti64x4_epi64::<1>(high),
+    );
+    let low = _mm_min_epi16(
+        _mm256_castsi256_si128(low),
+        _mm256_extracti128_si256::<1>(low),
+    );
+    let high = _mm_max_epi16(
+        _mm256_castsi256_si128(high),
+        _mm256_extracti128_si256::<1>(high),
+    );
+    // The highest of four lowest ones and the lowest of four highest ones.
+    let low = _mm_min_epi16(low, _mm_unpackhi_epi64(low, low));
+    let high = _mm_max_epi16(high, _mm_unpackhi_epi64(high, high));
+    let low = _mm_max_epi16(low, _mm_shufflelo_epi16::<0b01_00_11_10>(low));
+    let high = _mm_min_epi16(high, _mm_shufflelo_epi16::<0b01_00_11_10>(high));
+    let low = _mm_max_epi16(low, _mm_shufflelo_epi16::<0b10_11_00_01>(low));
+    let high = _mm_min_epi16(high, _mm_shufflelo_epi16::<0b10_11_00_01>(high));
+    [
+        _mm_extract_epi16::<0>(low) as i16,
+        _mm_extract_epi16::<0>(high) as i16,
+    ]
+}
+
+/// Adds the first `tokens` similarities and calls `meanwhile` every 32 tokens.
+///
+/// # Safety
+///
+/// The CPU has AVX-512 F, BW, VBMI2 and VNNI; the moments are not full.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vnni,popcnt")]
+pub(super) unsafe fn add(
+    similarities: &[i16; MAX_WIDTH],
+    tokens: usize,
+    window: Window,
+    moments: &mut Moments,
+    mut meanwhile: impl FnMut(),
+) {
+    let shift = _mm512_set1_epi16(window.shift as i16);
+    let factor = _mm512_set1_epi16(window.factor);
+    let centre = _mm512_set1_epi16(window.centre);
+    let lowest = _mm512_set1_epi16(window.centre.wrapping_sub(window.radius as i16));
+    let width = _mm512_set1_epi16((2 * window.radius) as i16);
+    let (one, half) = (_mm512_set1_epi16(1 << 12), _mm512_set1_epi16(2));
+    let blocks = similarities.as_chunks::<TOKENS>().0;
+    // SAFETY: sums and blocks are registers; there is room for the similarities of a tile and a register beyond.
+    unsafe {
+        let mut sums = [_mm512_setzero_si512(); DEGREE];
+        for (sum, kept) in sums.iter_mut().zip(&moments.powers) {
+            *sum = _mm512_load_si512(kept.as_ptr().cast());
+        }
+        let mut found = moments.found;
+        for (i, block) in blocks[..tokens.div_ceil(TOKENS)].iter().enumerate() {
+            meanwhile();
+            let there = match tokens - TOKENS * i {
+                left @ ..TOKENS => (1 << left) - 1,
+                _ => u32::MAX,
+            };
+            let c = _mm512_load_si512(block.as_ptr().cast());
+            let inside = _mm512_mask_cmple_epu16_mask(there, _mm512_sub_epi16(c, lowest), width);
+            // Written whether there are any or not: that cannot be foreseen.
+            let outside = there & !inside;
+            let at = moments.outside.as_mut_ptr().add(found);
+            _mm512_storeu_si512(at.cast(), _mm512_maskz_compress_epi16(outside, c));
+            found += outside.count_ones() as usize;
+            // The argument with 14, 15 and 12 fractional bits; that of tokens outside is 0.
+            let x = _mm512_sllv_epi16(_mm512_sub_epi16(c, centre), shift);
+            let x = _mm512_maskz_mulhrs_epi16(inside, x, factor);
+            let twice = _mm512_add_epi16(x, x);
+            let x1 = _mm512_srai_epi16::<2>(_mm512_add_epi16(x, half));
+            let x2 = _mm512_mulhrs_epi16(twice, x1);
+            let x3 = _mm512_mulhrs_epi16(twice, x2);
+            let x4 = _mm512_mulhrs_epi16(twice, x3);
+            let x5 = _mm512_mulhrs_epi16(twice, x4);
+            let x6 = _mm512_mulhrs_epi16(twice, x5);
+            let factors = [
+                [one, x1],
+                [x1, x1],
+                [x1, x2],
+                [x2, x2],
+                [x2, x3],
+                [x3, x3],
+                [x3, x4],
+                [x4, x4],
+                [x4, x5],
+                [x5, x5],
+                [x5, x6],
+                [x6, x6],
+            ];
+            for (sum, [a, b]) in sums.iter_mut().zip(factors) {
+                *sum = _mm512_dpwssd_epi32(*sum, a, b);
+            }
+        }
+        for (kept, sum) in moments.powers.iter_mut().zip(sums) {
+            _mm512_store_si512(kept.as_mut_ptr().cast(), sum);
+        }
+        moments.found = found;
+        moments.tokens += tokens;
+    }
+}
+
+/// Adds the kernels of all tokens to `sums` and forgets the tokens.
+///
+/// # Safety
+///
+/// The CPU has AVX-512 F and DQ.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn finish(
+    moments: &mut Moments,
+    window: Window,
+    kernels: &Kernels,
+    sums: &mut [f32],
+) {
+    let polynomials = kernels.windows().polynomials(window);
+    let lanes = kernels.lanes().iter().zip(polynomials.rows());
+    // SAFETY: the caller's promise is ours; rows are registers; as many sums are read and written as there are.
+    unsafe {
+        let powers = total(moments);
+        for ((lanes, rows), sums) in lanes.zip(sums.chunks_mut(LANES)) {
+            let mut parts = [_mm512_setzero_ps(); 2];
+            for p in 0..TERMS {
+                let power = _mm512_set1_ps(powers[p]);
+                parts[p % 2] = _mm512_fmadd_ps(power, load(&rows[p]), parts[p % 2]);
+            }
+            // A kernel that sees nothing of the window may be below zero by what is left of rounding.
+            let inside = _mm512_add_ps(parts[0], parts[1]);
+            let inside = _mm512_max_ps(inside, _mm512_setzero_ps());
+            let added = _mm512_add_ps(inside, outside(moments, lanes));
+            let there = u16::MAX >> (LANES - sums.len());
+            let sum = _mm512_maskz_loadu_ps(there, sums.as_ptr());
+            let sum = _mm512_mask_add_ps(sum, lanes.wide, sum, added);
+            _mm512_mask_storeu_ps(sums.as_mut_ptr(), there, sum);
+        }
+    }
+    moments.clear();
+}
+
+/// The number of tokens in the window and the sums of their powers.
+#[inline(always)]
+unsafe fn total(moments: &Moments) -> [f32; TERMS] {
+    let mut total = [0.0; TERMS];
+    total[0] = (moments.tokens - moments.found) as f32;
+    let powers = moments.powers.as_chunks::<4>().0;
+    for (four, sums) in powers.iter().zip(total[1..].as_chunks_mut::<4>().0) {
+        // SAFETY: the caller promises AVX-512 F; the parts of a sum are a register.
+        unsafe {
+            let mut parts = [_mm512_setzero_ps(); 4];
+            for i in 0..4 {
+                parts[i] = _mm512_cvtepi32_ps(_mm512_load_si512(four[i].as_ptr().cast()));
+            }
+            *sums = add_lanes(parts);
+        }
+    }
+    total
+}
+
+/// The kernels, side by side, of the similarities outside of the window, one after the other.
+#[inline(always)]
+unsafe fn outside(moments: &Moments, lanes: &Lanes) -> __m512 {
+    // SAFETY: the caller promises AVX-512 F; behind the last similarity there is room for a register.
+    unsafe {
+        let (mu, scale) = (load(&lanes.mu), load(&lanes.scale));
+        let unit = _mm512_set1_ps(1.0 / 32768.0);
+        let mut sums = [_mm512_setzero_ps(); 2];
+        let mut real = Row([0.0; LANES]);
+        for first in (0..moments.found).step_by(LANES) {
+            let c = _mm256_loadu_si256(moments.outside.as_ptr().add(first).cast());
+            let c = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(c)), unit);
+            _mm512_store_ps(real.0.as_mut_ptr(), c);
+            let left = &real.0[..LANES.min(moments.found - first)];
+            let (pairs, last) = left.as_chunks::<2>();
+            for pair in pairs {
+                sums[0] = _mm512_add_ps(sums[0], kernel(pair[0], mu, scale));
+                sums[1] = _mm512_add_ps(sums[1], kernel(pair[1], mu, scale));
+            }
+            if let [c] = last {
+                sums[0] = _mm512_add_ps(sums[0], kernel(*c, mu, scale));
+            }
+        }
+        _mm512_add_ps(sums[0], sums[1])
+    }
+}
+
+/// Coefficients of the cubic nearest to `2^f` for `|f| ≤ ½`.
+const CUBIC: [f32; 4] = [0.999_928_07, 0.693_260_99, 0.242_611_12, 0.055_171_66];
+
+/// `2^(scale·(c − μ)²)` with a relative error below 8e-5, and at least 2⁻¹²⁶.
+#[inline(always)]
+unsafe fn kernel(c: f32, mu: __m512, scale: __m512) -> __m512 {
+    // SAFETY: the caller promises AVX-512 F.
+    unsafe {
+        let z = _mm512_sub_ps(_mm512_set1_ps(c), mu);
+        let power = _mm512_mul_ps(_mm512_mul_ps(z, z), scale);
+        let power = _mm512_max_ps(power, _mm512_set1_ps(-126.0));
+        // Adding 1.5·2²³ rounds to an integer, which then stands in the low bits.
+        let magic = _mm512_set1_ps(12_582_912.0);
+        let shifted = _mm512_add_ps(power, magic);
+        let f = _mm512_sub_ps(power, _mm512_sub_ps(shifted, magic));
+        let p = _mm512_fmadd_ps(f, _mm512_set1_ps(CUBIC[3]), _mm512_set1_ps(CUBIC[2]));
+        let p = _mm512_fmadd_ps(f, p, _mm512_set1_ps(CUBIC[1]));
+        let p = _mm512_fmadd_ps(f, p, _mm512_set1_ps(CUBIC[0]));
+        let exponent = _mm512_slli_epi32::<23>(_mm512_castps_si512(shifted));
+        _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), exponent))
+    }
+}
+
+#[inline(always)]
+unsafe fn load(row: &Row) -> __m512 {
+    // SAFETY: the caller promises AVX-512 F; a row is an aligned register.
+    unsafe { _mm512_load_ps(row.0.as_ptr()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Implementation;
+    use crate::workspace::Similarities;
+    use proptest::prelude::*;
+
+    /// The sums of kernels over similarities, in pieces as tiles would be.
+    unsafe fn pooled(kernels: &Kernels, window: Window, similarities: &[i16]) -> Vec<f32> {
+        let mut moments = Box::<Moments>::default();
+        let mut sums = vec![0.0; kernels.len()];
+        for tile in similarities.chunks(MAX_WIDTH) {
+            let mut list = Similarities([77; MAX_WIDTH]);
+            list.0[..tile.len()].copy_from_slice(tile);
+            // SAFETY: the caller's promise is ours.
+            unsafe {
+                if moments.is_full() {
+                    finish(&mut moments, window, kernels, &mut sums);
+                }
+                add(&list.0, tile.len(), window, &mut moments, || ());
+            }
+        }
+        // SAFETY: the caller's promise is ours.
+        unsafe { finish(&mut moments, window, kernels, &mut sums) };
+        sums
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_kernels(
+            centre in -20_000_i32..20_000,
+            spread in 1_i32..6_000,
+            tokens in 32_usize..3_000,
+            count in 1_usize..32,
+            seed in any::<u32>(),
+        ) {
+            if !Implementation::Avx512Vpopcnt.is_available() {
+                return Ok(());
+            }
+            let mut state = u64::from(seed);
+            let mut random = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 40) as i32 % spread
+            };
+            let list: Vec<i16> = (0..tokens)
+                .map(|_| (centre + (random() + random() + random() + random()) / 2 - spread) as i16)
+                .collect();
+            // One kernel is too narrow: it is none of our business.
+            let mu: Vec<f32> = (0..count).map(|i| i as f32 * 2.0 / count as f32 - 1.0).collect();
+            let sigma = (0..count).map(|i| if i == 7 { 0.01 } else { 0.1 + 0.01 * i as f32 }).collect();
+            let kernels = Kernels::new(mu, sigma, 1e-10).expect("valid");
+            let first = &list[..tokens.min(MAX_WIDTH)];
+            let mut tile = Similarities([0; MAX_WIDTH]);
+            tile.0[..first.len()].copy_from_slice(first);
+            // SAFETY: the CPU was found able.
+            let window = Window::around(unsafe { bounds(&tile.0, first.len()) });
+            let Some(window) = window.filter(|&window| kernels.windows().allow(window)) else {
+                return Ok(());
+            };
+            // SAFETY: the CPU was found able.
+            let sums = unsafe { pooled(&kernels, window, &list) };
+            for (k, &sum) in sums.iter().enumerate() {
+                let (mu, sigma) = (f64::from(kernels.mu()[k]), f64::from(kernels.sigma()[k]));
+                let kernel = |&c: &i16| (-0.5 * ((f64::from(c) / 32768.0 - mu) / sigma).powi(2)).exp();
+                let exact: f64 = if k == 7 { 0.0 } else { list.iter().map(kernel).sum() };
+                let error = (f64::from(sum) + 1e-10).ln() - (exact + 1e-10).ln();
+                prop_assert!(error.abs() < 0.012, "{k}: {sum} {exact}");
+            }
+        }
+    }
+}
