@@ -7,7 +7,7 @@
 //! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels.
 
 use std::f64::consts::PI;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// The degree of the polynomials.
 pub(crate) const DEGREE: usize = 12;
@@ -101,19 +101,28 @@ impl Polynomials {
     }
 }
 
+/// Places that polynomials are made to meet their kernels at.
+const NODES: usize = 24;
+
+/// The values of Chebyshev polynomials there.
+static CHEBYSHEV: LazyLock<[[f64; TERMS]; NODES]> = LazyLock::new(|| {
+    std::array::from_fn(|node| {
+        let angle = (node as f64 + 0.5) * PI / NODES as f64;
+        std::array::from_fn(|p| (p as f64 * angle).cos())
+    })
+});
+
 /// The coefficients of a kernel's polynomial, for powers in units of [`UNIT`].
 fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
-    const NODES: usize = 32;
     let mut chebyshev = [0.0; TERMS];
-    for node in 0..NODES {
-        let angle = (node as f64 + 0.5) * PI / NODES as f64;
-        let c = (f64::from(window.centre) + window.unit() * angle.cos()) / 32768.0;
-        let value = (-0.5 * ((c - mu) / sigma).powi(2)).exp();
-        for (p, coefficient) in chebyshev.iter_mut().enumerate() {
-            let share = if p == 0 { 1.0 } else { 2.0 } / NODES as f64;
-            *coefficient += share * value * (p as f64 * angle).cos();
+    for values in CHEBYSHEV.iter() {
+        let c = (f64::from(window.centre) + window.unit() * values[1]) / 32768.0;
+        let kernel = (-0.5 * ((c - mu) / sigma).powi(2)).exp();
+        for (coefficient, value) in chebyshev.iter_mut().zip(values) {
+            *coefficient += 2.0 / NODES as f64 * kernel * value;
         }
     }
+    chebyshev[0] /= 2.0;
     // From Chebyshev polynomials, T₀ = 1, T₁ = x and T_{i+1} = 2x·T_i − T_{i−1}, to powers.
     let mut powers = [0.0; TERMS];
     let (mut before, mut this) = ([0.0; TERMS], [0.0; TERMS]);
