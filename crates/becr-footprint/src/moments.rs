@@ -44,12 +44,14 @@ impl Window {
         let fits = centre - radius >= i32::from(i16::MIN)
             && centre + radius <= i32::from(i16::MAX)
             && radius <= i32::from(i16::MAX) / 2;
-        let shift = (radius as u16).leading_zeros() - 1;
-        fits.then_some(Self {
-            centre: centre as i16,
-            radius: radius as u16,
-            shift,
-            factor: ((EDGE << 15) / (radius << shift)) as i16,
+        fits.then(|| {
+            let shift = (radius as u16).leading_zeros() - 1;
+            Self {
+                centre: centre as i16,
+                radius: radius as u16,
+                shift,
+                factor: ((EDGE << 15) / (radius << shift)) as i16,
+            }
         })
     }
 
@@ -279,6 +281,15 @@ mod tests {
 
     #[test]
     fn wide_windows_are_not_allowed() {
+        for ends in [
+            [i16::MIN, i16::MAX],
+            [i16::MIN, 0],
+            [0, i16::MAX],
+            [i16::MAX; 2],
+            [i16::MIN; 2],
+        ] {
+            assert_eq!(Window::around(ends), None);
+        }
         let windows = Windows::new(vec![Some((0.5, 0.1)), None, Some((0.0, 0.3))]);
         let allowed = |radius: i16| windows.allow(Window::around([-radius, radius]).expect("fits"));
         assert!(allowed(100) && allowed(5_600) && !allowed(6_000));

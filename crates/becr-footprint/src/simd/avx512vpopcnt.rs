@@ -138,8 +138,8 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
 
 /// Writes the distances of the tile's tokens to three groups, counted from the lowest near one, modulo 256.
 ///
-/// With `U₀` to `U₃` the differences of opposite classes, the distance to group `i` is
-/// `|qᵢ| + U₀ + U₁ + U₂ + U₃ − 2·Uᵢ₊₁`.
+/// With `U₀` to `U₃` the differences of opposite classes, the distance to group `i` is the sum of `|qᵢ|`, of the three
+/// others and of `−Uᵢ₊₁`.
 ///
 /// # Safety
 ///
@@ -179,10 +179,11 @@ unsafe fn measure<W: Width, const C: usize>(
                 load(&between[2][r]),
                 load(&between[3][r]),
             ];
-            let sum = _mm512_add_epi8(_mm512_add_epi8(a, b), _mm512_add_epi8(c, d));
-            for (i, difference) in [b, c, d].into_iter().enumerate() {
-                let twice = _mm512_add_epi8(difference, difference);
-                let distance = _mm512_add_epi8(_mm512_sub_epi8(sum, twice), set[i]);
+            let (ab, cd) = (_mm512_add_epi8(a, b), _mm512_sub_epi8(c, d));
+            let first = _mm512_add_epi8(_mm512_sub_epi8(a, b), _mm512_add_epi8(c, d));
+            let sums = [first, _mm512_sub_epi8(ab, cd), _mm512_add_epi8(ab, cd)];
+            for i in 0..3 {
+                let distance = _mm512_add_epi8(sums[i], set[i]);
                 store(&mut slots[i].bytes[r], distance);
                 beyond[i] = _mm512_or_si512(beyond[i], distance);
             }
