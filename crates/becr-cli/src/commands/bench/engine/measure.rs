@@ -1,4 +1,5 @@
-//! Timing over fresh random picks: the lower quartile, which other work on the machine disturbs least.
+//! Timing over fresh random picks: the lower quartile, which other work on the machine disturbs least. The floor is
+//! measured by turns with what is held against it, so that both see the same machine.
 
 use super::scalar;
 use super::work::{DOCUMENTS, Random, Store, TOKENS, Work};
@@ -14,43 +15,38 @@ const REPETITIONS: std::ops::Range<usize> = 5..60;
 pub(super) struct Meter<'a> {
     store: &'a Store,
     layout: DocumentLayout,
-    floor_ms: f64,
+}
+
+/// Milliseconds per query.
+pub(super) struct Timing {
+    pub(super) ms: f64,
+    /// Of reading the same bytes.
+    pub(super) floor_ms: f64,
 }
 
 impl<'a> Meter<'a> {
     pub(super) fn new(store: &'a Store, layers: usize, bits: usize) -> anyhow::Result<Self> {
         let layout = DocumentLayout::new(layers, TOKENS, bits)?;
-        let mut meter = Self {
-            store,
-            layout,
-            floor_ms: 0.0,
-        };
-        // The floor reads what the footprints hold, without the padding of the tiles.
-        let bytes = layers * TOKENS * bits / 8;
-        meter.floor_ms = meter.quartile_ms(|documents| {
-            let sum = documents.iter().map(|d| stream_read(&d.bytes()[..bytes]));
-            black_box(sum.fold(0, |a, b| a ^ b));
-            Ok(())
-        })?;
-        Ok(meter)
+        Ok(Self { store, layout })
     }
 
     pub(super) fn store_bytes(&self) -> usize {
         self.store.bytes().len()
     }
 
-    pub(super) fn floor_ms(&self) -> f64 {
-        self.floor_ms
-    }
-
     /// The engine on one thread or several.
-    pub(super) fn becr(&self, engine: &Engine, work: &Work, threads: usize) -> anyhow::Result<f64> {
+    pub(super) fn becr(
+        &self,
+        engine: &Engine,
+        work: &Work,
+        threads: usize,
+    ) -> anyhow::Result<Timing> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()?;
         let (mut buffers, mut scores) = (Workspace::new(), vec![0.0; DOCUMENTS]);
         pool.install(|| {
-            self.quartile_ms(|documents| {
+            self.measure(|documents| {
                 let documents: Vec<Document> = documents
                     .iter()
                     .copied()
@@ -68,7 +64,7 @@ impl<'a> Meter<'a> {
     }
 
     /// The plain implementation, on footprints in rows: a tenth of the documents, scaled up.
-    pub(super) fn scalar(&self, work: &Work) -> f64 {
+    pub(super) fn scalar(&self, work: &Work) -> anyhow::Result<Timing> {
         let rows = self.layout.row_words();
         let words: Vec<u32> = self.store.bytes()[..DOCUMENTS / 10 * rows * 4]
             .as_chunks::<4>()
@@ -80,37 +76,59 @@ impl<'a> Meter<'a> {
         for document in words.chunks_exact(rows) {
             black_box(scalar::score(work, document));
         }
-        start.elapsed().as_secs_f64() * 1e3 * 10.0
+        let ms = start.elapsed().as_secs_f64() * 1e3 * 10.0;
+        let floor_ms = self.measure(|_| Ok(()))?.floor_ms;
+        Ok(Timing { ms, floor_ms })
     }
 
-    /// Lower quartile of the time of `work` over fresh picks of documents, after one to warm up.
-    fn quartile_ms(
+    /// Lower quartiles of the time of `work` and of the floor over fresh picks of documents, after one to warm up.
+    fn measure(
         &self,
         mut work: impl FnMut(&[TiledDocument]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<f64> {
+    ) -> anyhow::Result<Timing> {
         let records: Vec<&[u8]> = self
             .store
             .bytes()
             .chunks_exact(self.layout.bytes())
             .collect();
         let mut random = Random(7);
-        let mut times = Vec::new();
-        let begin = Instant::now();
-        while times.len() < REPETITIONS.start
-            || times.len() < REPETITIONS.end && begin.elapsed() < BUDGET
-        {
-            let documents = (0..DOCUMENTS)
+        let mut pick = || -> Result<Vec<_>, _> {
+            (0..DOCUMENTS)
                 .map(|_| {
                     let record = records[(random.next() % records.len() as u64) as usize];
                     TiledDocument::new(self.layout, record)
                 })
-                .collect::<Result<Vec<_>, _>>()?;
+                .collect()
+        };
+        let (mut times, mut floors) = (Vec::new(), Vec::new());
+        let begin = Instant::now();
+        while times.len() < REPETITIONS.start
+            || times.len() < REPETITIONS.end && begin.elapsed() < BUDGET
+        {
+            let documents = pick()?;
             let start = Instant::now();
             work(&documents)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
+            let documents = pick()?;
+            let start = Instant::now();
+            black_box(self.read(&documents));
+            floors.push(start.elapsed().as_secs_f64() * 1e3);
         }
-        times.remove(0);
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 4])
+        let quartile = |mut times: Vec<f64>| {
+            times.remove(0);
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 4]
+        };
+        Ok(Timing {
+            ms: quartile(times),
+            floor_ms: quartile(floors),
+        })
+    }
+
+    /// Reads what the footprints hold, without the padding of the tiles.
+    fn read(&self, documents: &[TiledDocument]) -> u64 {
+        let bytes = self.layout.row_words() * 4;
+        let words = documents.iter().map(|d| stream_read(&d.bytes()[..bytes]));
+        words.fold(0, |a, b| a ^ b)
     }
 }

@@ -15,7 +15,7 @@ mod work;
 use crate::output;
 use becr_footprint::{Engine, Implementation};
 use filter::Filter;
-use measure::Meter;
+use measure::{Meter, Timing};
 use report::{Report, Row};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -88,8 +88,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     && bits == 256
                     && [3, 5].contains(&n)
                 {
-                    let ms = meter.scalar(&work);
-                    report.push(row(&meter, &work, "scalar", "plain", 1, ms));
+                    let timing = meter.scalar(&work)?;
+                    report.push(row(&meter, &work, "scalar", "plain", 1, timing));
                 }
             }
         }
@@ -132,11 +132,18 @@ fn measure_becr(
             continue;
         }
         let engine = Engine::with(implementation)?;
-        let ms = meter.becr(&engine, work, 1)?;
-        report.push(row(meter, work, "becr", implementation.name(), 1, ms));
+        let timing = meter.becr(&engine, work, 1)?;
+        report.push(row(meter, work, "becr", implementation.name(), 1, timing));
         if best && threads > 1 {
-            let ms = meter.becr(&engine, work, threads)?;
-            report.push(row(meter, work, "becr", implementation.name(), threads, ms));
+            let timing = meter.becr(&engine, work, threads)?;
+            report.push(row(
+                meter,
+                work,
+                "becr",
+                implementation.name(),
+                threads,
+                timing,
+            ));
         }
         best = false;
     }
@@ -149,7 +156,7 @@ fn row(
     system: &'static str,
     implementation: &str,
     threads: usize,
-    ms: f64,
+    timing: Timing,
 ) -> Row {
     Row {
         system,
@@ -161,7 +168,7 @@ fn row(
         documents: DOCUMENTS,
         tokens: TOKENS,
         store_bytes: meter.store_bytes(),
-        ms,
-        floor_ms: Some(meter.floor_ms()),
+        ms: timing.ms,
+        floor_ms: Some(timing.floor_ms),
     }
 }
