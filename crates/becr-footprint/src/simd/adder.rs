@@ -149,7 +149,7 @@ pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
 ///
 /// As for [`sum_rows`].
 #[inline(always)]
-unsafe fn add_few<P: Plane, const N: usize>(
+pub(super) unsafe fn add_few<P: Plane, const N: usize>(
     digits: &mut [P; N],
     list: &[u16],
     load: &impl Fn(u16) -> P,

@@ -1,9 +1,10 @@
 //! Counting the rows of three groups together.
 
-use super::adder::{Plane, add_eight, add_seven, add_sixteen, ripple, row};
+use super::adder::{Plane, add, add_eight, add_few, add_seven, add_sixteen, ripple, row};
 use crate::groups::Triple;
 
-/// Sums the rows of a class. What exceeds whole sixteens comes first, when most digits are still zero.
+/// Sums the rows of a class: fifteen, which make four digits without a carry, then what exceeds whole sixteens, and then
+/// these.
 ///
 /// # Safety
 ///
@@ -13,12 +14,27 @@ unsafe fn sum_class<P: Plane, const N: usize>(list: &[u16], load: &impl Fn(u16) 
     // SAFETY: the caller's promise is ours.
     unsafe {
         let mut digits = [P::zero(); N];
+        let Some((first, list)) = list.split_first_chunk::<15>() else {
+            add_few(&mut digits, list, load);
+            return digits;
+        };
+        let bit = |i: usize| row(first, i, load);
+        let mut ones = bit(0);
+        let mut twos = add(&mut ones, bit(1), bit(2));
+        let a = add(&mut ones, bit(3), bit(4));
+        let b = add(&mut ones, bit(5), bit(6));
+        let fours = add(&mut twos, a, b);
+        [digits[0], digits[1], digits[2]] = [ones, twos, fours];
+        digits[3] = add_eight(&mut digits, |i| bit(7 + i));
         let (few, sixteens) = list.split_at(list.len() % 16);
-        let (eight, few) = few.split_at(few.len() & 8);
-        if let Some(block) = eight.first_chunk::<8>() {
-            digits[3] = add_eight(&mut digits, |i| row(block, i, load));
+        let (block, few) = few.split_at(few.len() & 8);
+        if let Some(block) = block.first_chunk::<8>() {
+            let eight = add_eight(&mut digits, |i| row(block, i, load));
+            ripple(&mut digits, 3, eight);
         }
-        add_seven(&mut digits, few, load);
+        if !few.is_empty() {
+            add_seven(&mut digits, few, load);
+        }
         for block in sixteens.as_chunks::<16>().0 {
             let sixteen = add_sixteen(&mut digits, |i| row(block, i, load));
             ripple(&mut digits, 4, sixteen);
