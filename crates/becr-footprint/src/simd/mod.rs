@@ -1,8 +1,8 @@
 //! The implementations, in order of preference, and the choice between them.
 //!
 //! All of them do the same ([`document`]): per layer and tile, sum rows with full adders ([`adder`]), turn the digits
-//! into a number per token, compute the cosines ([`cosine`]) or look them up, compose the terms, fill histograms
-//! ([`histogram`]), and make sums of kernels of them ([`crate::pool`]).
+//! into a number per token, compute the cosines ([`cosine`]) or look them up, compose the terms, and make sums of kernels
+//! of them, by moments ([`crate::moments`]) or by histograms ([`histogram`], [`crate::pool`]).
 
 #![allow(unsafe_code)]
 // Registers are worked on side by side, by index.
@@ -48,8 +48,8 @@ pub const IMPLEMENTATION_VARIABLE: &str = "BECR_SIMD";
 /// A way to compute, for a kind of CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Implementation {
-    /// The AVX-512 of Ice Lake, Zen 4 and later, the CPUs with VPOPCNTDQ: byte permutes (VBMI) look cosines up and
-    /// GFNI turns digits into bytes.
+    /// The AVX-512 of Ice Lake, Zen 4 and later, the CPUs with VPOPCNTDQ: byte permutes (VBMI) look cosines up, GFNI turns
+    /// digits into bytes, and products of 16-bit numbers (VNNI) add up powers.
     Avx512Vpopcnt,
     /// The AVX-512 of Skylake-X: F, BW, DQ, VL.
     Avx512,
