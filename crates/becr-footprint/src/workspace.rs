@@ -1,7 +1,7 @@
 //! Buffers that are made once per thread and used for every document.
 
 use crate::tile::{LARGEST, MAX_WIDTH};
-use crate::{CompositeQuery, pool::Histogram};
+use crate::{CompositeQuery, lsh, pool::Histogram};
 
 /// The engine's buffers: keep one per thread, so that scoring a document allocates nothing.
 pub struct Workspace {
@@ -70,6 +70,7 @@ pub(crate) struct Scratch {
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,
     pub(crate) composed: [f32; MAX_WIDTH],
+    pub(crate) halves: Halves,
     /// Composed similarities of every term.
     pub(crate) similarities: Vec<Similarities>,
 }
@@ -83,6 +84,7 @@ impl Default for Scratch {
             ones: [[0; 64]; MAX_WIDTH / 64],
             distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
+            halves: Halves::default(),
             similarities: Vec::new(),
         }
     }
@@ -139,6 +141,32 @@ impl Default for Distances {
 #[derive(Clone)]
 #[repr(C, align(64))]
 pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
+
+/// A number of 16 bits for each of 256 tokens, in the order of the registers: byte `p` of a row has eight tokens, one
+/// in each of eight pairs of registers, in the first of a pair if `p` is even.
+pub(crate) type HalfTile = [[[i16; 16]; 2]; 8];
+
+/// What is computed of each half of a tile.
+#[derive(Default)]
+#[repr(C, align(64))]
+pub(crate) struct Halves {
+    /// Where the rows of a trio lie.
+    pub(crate) places: Places,
+    /// Ones counted in each class of a trio.
+    pub(crate) counts: [[HalfTile; 4]; 2],
+    /// Similarities to the terms that a trio belongs to, by term modulo 4; nothing in the others.
+    pub(crate) sums: [[HalfTile; 2]; 4],
+}
+
+/// Offsets of the rows of a tile.
+#[repr(C, align(64))]
+pub(crate) struct Places(pub(crate) [u16; lsh::MAX_BITS]);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self([0; lsh::MAX_BITS])
+    }
+}
 
 /// A number per token, low and high byte apart; the high bytes only count when footprints exceed 256 bits.
 #[repr(C, align(64))]

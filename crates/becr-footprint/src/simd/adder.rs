@@ -41,7 +41,7 @@ pub(super) unsafe fn add<P: Plane>(sum: &mut P, a: P, b: P) -> P {
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, carry: P) {
+pub(super) unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, carry: P) {
     let mut carry = carry;
     for digit in &mut digits[from..] {
         // SAFETY: the caller's promise is ours.
@@ -59,7 +59,10 @@ unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from: usize, car
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(usize) -> P) -> P {
+pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
+    digits: &mut [P; N],
+    bit: impl Fn(usize) -> P,
+) -> P {
     let [ones, twos, fours, ..] = &mut digits[..] else {
         unreachable!("at least three digits")
     };
@@ -81,7 +84,7 @@ unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(
 ///
 /// As for [`Plane`].
 #[inline(always)]
-unsafe fn add_sixteen<P: Plane, const N: usize>(
+pub(super) unsafe fn add_sixteen<P: Plane, const N: usize>(
     digits: &mut [P; N],
     bit: impl Fn(usize) -> P,
 ) -> P {

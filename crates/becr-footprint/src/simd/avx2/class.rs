@@ -1,0 +1,111 @@
+//! Counting the rows of a class.
+
+use super::super::adder::{Plane, add, add_eight, add_few, add_sixteen, ripple, row};
+use crate::trios::Class;
+use std::arch::x86_64::*;
+
+/// Counts the ones of a class per token, less [`Class::shift`], modulo 2ᴺ. `places` are the offsets of its rows from
+/// `start`.
+///
+/// # Safety
+///
+/// The CPU has AVX2; 32 bytes can be read at every place.
+#[inline(always)]
+pub(super) unsafe fn sum<const N: usize>(
+    places: &[u16],
+    class: &Class,
+    start: *const u8,
+) -> [Ymm; N] {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let load = |place: u16| Ymm(_mm256_loadu_si256(start.add(usize::from(place)).cast()));
+        let mut digits = [Ymm::zero(); N];
+        let (subtracted, mut places) = places.split_at(class.subtracted);
+        if let Some((first, others)) = subtracted.split_first_chunk::<7>() {
+            // Seven rows make three digits without a carry.
+            let mut ones = row(first, 0, &load);
+            let mut twos = add(&mut ones, row(first, 1, &load), row(first, 2, &load));
+            let a = add(&mut ones, row(first, 3, &load), row(first, 4, &load));
+            let b = add(&mut ones, row(first, 5, &load), row(first, 6, &load));
+            let fours = add(&mut twos, a, b);
+            [digits[0], digits[1], digits[2]] = [ones, twos, fours];
+            for block in others.as_chunks::<8>().0 {
+                let eight = add_eight(&mut digits, |i| row(block, i, &load));
+                ripple(&mut digits, 3, eight);
+            }
+        }
+        // The complement of x is −x − 1.
+        let all = Ymm(_mm256_set1_epi8(-1));
+        for digit in &mut digits {
+            *digit = digit.xor(all);
+        }
+        if class.turned > 0 {
+            let masks = &MASKS[8 - class.turned..];
+            let turn =
+                |i: usize, bits: Ymm| bits.xor(Ymm(_mm256_load_si256(masks[i].0.as_ptr().cast())));
+            let Some((block, others)) = places.split_first_chunk::<8>() else {
+                for i in 0..places.len() {
+                    ripple(&mut digits, 0, turn(i, row(places, i, &load)));
+                }
+                return digits;
+            };
+            let eight = add_eight(&mut digits, |i| turn(i, row(block, i, &load)));
+            ripple(&mut digits, 3, eight);
+            places = others;
+        }
+        let (blocks, rest) = places.as_chunks::<16>();
+        for block in blocks {
+            let sixteen = add_sixteen(&mut digits, |i| row(block, i, &load));
+            ripple(&mut digits, 4, sixteen);
+        }
+        add_few(&mut digits, rest, &load);
+        digits
+    }
+}
+
+/// Ones for rows that are turned over, then zeros.
+static MASKS: [Mask; 16] = {
+    let mut masks = [const { Mask([0; 32]) }; 16];
+    let mut i = 0;
+    while i < 8 {
+        masks[i] = Mask([0xFF; 32]);
+        i += 1;
+    }
+    masks
+};
+
+#[repr(C, align(32))]
+struct Mask([u8; 32]);
+
+/// A bit of 256 tokens.
+#[derive(Clone, Copy)]
+pub(super) struct Ymm(pub(super) __m256i);
+
+// SAFETY of every block: the trait's caller promises a CPU that has AVX2.
+impl Plane for Ymm {
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm256_setzero_si256() })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn and(self, other: Self) -> Self {
+        // SAFETY: see above.
+        Self(unsafe { _mm256_and_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2] {
+        // SAFETY: see above.
+        unsafe {
+            let differ = _mm256_xor_si256(b.0, c.0);
+            let carry =
+                _mm256_or_si256(_mm256_and_si256(b.0, c.0), _mm256_and_si256(differ, self.0));
+            [Self(_mm256_xor_si256(differ, self.0)), Self(carry)]
+        }
+    }
+}

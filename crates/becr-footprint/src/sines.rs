@@ -1,0 +1,64 @@
+//! Weighted cosines as polynomials in 16-bit numbers.
+
+use crate::query::GroupWeight;
+
+/// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
+/// `−weight · sin(π/2 · t) = t · (c₁ + c₃·t² + c₅·t⁴ + c₇·t⁶)`.
+#[derive(Debug, Clone)]
+#[repr(C, align(32))]
+pub(crate) struct WeightedSine {
+    /// `c₇`, `c₅`, `c₃`, and `c₁ − lift`, as often as a register takes them.
+    pub(crate) coefficients: [[i16; 16]; 4],
+    /// What `c₁` was brought below 1 by: −1, 0 or 1.
+    pub(crate) lift: i16,
+    /// The term that uses the group.
+    pub(crate) term: usize,
+}
+
+/// What is added before rounding down: ½ on average of any few neighbours.
+const SHARES: [f64; 16] = {
+    let mut shares = [0.0; 16];
+    let mut i = 0_u8;
+    while i < 16 {
+        shares[i as usize] = ((i.reverse_bits() >> 4) as f64 + 0.5) / 16.0;
+        i += 1;
+    }
+    shares
+};
+
+impl WeightedSine {
+    /// One per use of a group by a term, in their order.
+    pub(crate) fn of_terms(terms: &[Vec<GroupWeight>]) -> Vec<Self> {
+        let uses = |(term, uses): (usize, &'_ Vec<GroupWeight>)| {
+            let sine = |used: &GroupWeight| Self::new(f64::from(used.weight), term);
+            uses.iter().map(sine).collect::<Vec<_>>()
+        };
+        terms.iter().enumerate().flat_map(uses).collect()
+    }
+
+    fn new(weight: f64, term: usize) -> Self {
+        // Through sin(π/2 · t) / t at Chebyshev nodes in t²: within 2e-6.
+        const SINE: [f64; 4] = [-0.004_370_586, 0.079_500_01, -0.645_925_7, 1.570_795];
+        let [c7, c5, c3, c1] = SINE.map(|c| -weight * c);
+        let lift = if c1.abs() < 0.999 { 0.0 } else { c1.signum() };
+        // c₁ is rounded differently from lane to lane, so that on average nothing is lost; what is lost in a lane goes to
+        // the next coefficient, so that little is lost where all of them count.
+        let mut coefficients = [[0; 16]; 4];
+        for lane in 0..16 {
+            let mut lost = 0.0;
+            let mut share = SHARES[lane];
+            for (i, c) in [(3, c1 - lift), (2, c3), (1, c5), (0, c7)] {
+                let wanted = 32768.0 * c + lost;
+                let rounded = (wanted + share).floor();
+                coefficients[i][lane] = rounded as i16;
+                lost = wanted - rounded;
+                share = 0.5;
+            }
+        }
+        Self {
+            coefficients,
+            lift: lift as i16,
+            term,
+        }
+    }
+}
