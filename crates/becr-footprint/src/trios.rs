@@ -5,9 +5,6 @@
 //! number of ones in class `k` of `nₖ` rows, the distances are `T₀ + T₁ + T₂ + T₃`, `T₀ + (n₁ − T₁) + T₂ + (n₃ − T₃)`
 //! and `T₀ + T₁ + (n₂ − T₂) + (n₃ − T₃)`: every row is counted once for three groups.
 
-/// Rows that are added up together.
-const BLOCK: usize = 8;
-
 /// Three uses of groups at a layer.
 #[derive(Debug, Clone)]
 pub(crate) struct Trio {
@@ -15,6 +12,8 @@ pub(crate) struct Trio {
     pub(crate) rows: Vec<u16>,
     pub(crate) classes: [Class; 4],
     pub(crate) size: Size,
+    /// Binary digits of the largest count of a class.
+    pub(crate) digits: usize,
 }
 
 /// The numbers that can occur.
@@ -22,7 +21,7 @@ pub(crate) struct Trio {
 pub(crate) enum Size {
     /// Distances and the sums of two classes fit a byte, 256 being taken as 255.
     Bytes,
-    /// The counts of a class, shifted, fit a byte with a sign.
+    /// The counts of a class fit a byte.
     ByteCounts,
     /// Any.
     Any,
@@ -33,30 +32,26 @@ pub(crate) enum Size {
 pub(crate) struct Class {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Rows from the start on that are counted and the count subtracted: none, or one less than a number of blocks.
-    pub(crate) subtracted: usize,
-    /// Rows behind those, less than a block, whose bits are turned over.
+    /// Rows from the start on whose sum is turned over as a whole, digit by digit: 2ⁱ − 1 of them.
+    pub(crate) turned_together: usize,
+    /// Rows behind those that are turned over one by one.
     pub(crate) turned: usize,
 }
 
 impl Class {
     fn new(start: usize, turned: usize, plain: usize) -> Self {
-        let subtracted = ((turned + 1) / BLOCK * BLOCK).saturating_sub(1);
+        let together = [63, 31, 15, 7].into_iter().find(|&n| n <= turned);
+        let turned_together = together.unwrap_or(0);
         Self {
             start,
             end: start + turned + plain,
-            subtracted,
-            turned: turned - subtracted,
+            turned_together,
+            turned: turned - turned_together,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.end - self.start
-    }
-
-    /// What counting gives is less than the number of ones by this: what is subtracted is first made its complement.
-    pub(crate) fn shift(&self) -> usize {
-        self.subtracted + 1
     }
 }
 
@@ -88,12 +83,10 @@ impl Trio {
             class
         });
         let [a, b, c, d] = classes.map(|class| class.len());
-        let fits = |class: &Class| {
-            class.shift() <= 128 && class.len() - class.shift().min(class.len()) <= 127
-        };
+        let largest = a.max(b).max(c).max(d);
         let size = if bits <= 256 && a + b < 256 && c + d < 256 {
             Size::Bytes
-        } else if classes.iter().all(fits) {
+        } else if largest < 256 {
             Size::ByteCounts
         } else {
             Size::Any
@@ -102,6 +95,7 @@ impl Trio {
             rows,
             classes,
             size,
+            digits: largest.ilog2() as usize + 1,
         }
     }
 
@@ -160,15 +154,12 @@ mod tests {
         let ones = trio.classes.map(|class| {
             let rows = &trio.rows[class.start..class.end];
             let bit = |row: u16| (document[usize::from(row) / 32] >> (row % 32)) & 1;
-            let mut sum = 0;
-            for (i, &row) in rows.iter().enumerate() {
-                sum += if i < class.subtracted {
-                    -i32::from(bit(row) == 1)
-                } else {
-                    i32::from((bit(row) == 1) != (i < class.subtracted + class.turned))
-                };
-            }
-            (sum - 1 + class.shift() as i32) as usize
+            let (together, others) = rows.split_at(class.turned_together);
+            let sum: u32 = together.iter().map(|&row| bit(row)).sum();
+            let turned = |i: usize| u32::from(i < class.turned);
+            let others = others.iter().enumerate();
+            let others: u32 = others.map(|(i, &row)| bit(row) ^ turned(i)).sum();
+            (class.turned_together as u32 - sum + others) as usize
         });
         let [n0, n1, n2, n3] = trio.classes.map(|class| class.len());
         let [t0, t1, t2, t3] = ones;

@@ -7,6 +7,7 @@ mod class;
 mod drain;
 mod order;
 
+use super::adder::DIGITS;
 use super::document::{self, Backend, TilePlace};
 use super::x86::fetch;
 use super::{Job, Sink};
@@ -114,9 +115,27 @@ unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut im
 /// # Safety
 ///
 /// As for [`log_sums`].
+#[inline(always)]
+unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        match trio.digits {
+            ..=6 => count_digits::<6>(tile, halves, trio, work),
+            7 => count_digits::<7>(tile, halves, trio, work),
+            8 => count_digits::<8>(tile, halves, trio, work),
+            _ => count_digits::<DIGITS>(tile, halves, trio, work),
+        }
+    }
+}
+
+/// [`count`] for counts of at most `N` digits.
+///
+/// # Safety
+///
+/// As for [`log_sums`].
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
+unsafe fn count_digits<const N: usize>(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
     let stride = tile.stride() as u16;
     for (place, row) in work.places.0.iter_mut().zip(&trio.rows) {
         *place = row * stride;
@@ -128,12 +147,11 @@ unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
             let out = &mut work.counts[half][k];
             // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
             unsafe {
+                let digits = class::sum::<N>(places, class, start);
                 if trio.size == Size::Any {
-                    let digits = class::sum::<12>(places, class, start);
                     bytes::write_words(&digits, out);
                 } else {
-                    let digits = class::sum::<8>(places, class, start);
-                    bytes::write(digits, out);
+                    bytes::write(&digits, out);
                 }
             }
         }

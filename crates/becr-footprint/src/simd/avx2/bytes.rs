@@ -4,33 +4,36 @@ use super::class::Ymm;
 use crate::workspace::HalfTile;
 use std::arch::x86_64::*;
 
-/// Writes numbers of eight digits as bytes, for whoever has use for half of the room.
+/// Writes numbers of up to eight digits as bytes, which take half of the room.
 ///
 /// # Safety
 ///
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn write(digits: [Ymm; 8], out: &mut HalfTile) {
+pub(super) unsafe fn write<const N: usize>(digits: &[Ymm; N], out: &mut HalfTile) {
     // SAFETY: the caller's promise is ours; a register is what the first of a pair has room for.
     unsafe {
-        let bytes = transpose(digits.map(|digit| digit.0));
+        let zero = _mm256_setzero_si256();
+        let bytes = transpose(std::array::from_fn(|i| digits.get(i).map_or(zero, |d| d.0)));
         for (pair, bytes) in out.iter_mut().zip(bytes) {
             _mm256_store_si256(pair[0].as_mut_ptr().cast(), bytes);
         }
     }
 }
 
-/// Writes numbers of twelve digits, of which the last is the sign.
+/// Writes numbers of more digits.
 ///
 /// # Safety
 ///
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn write_words(digits: &[Ymm; 12], out: &mut HalfTile) {
+pub(super) unsafe fn write_words<const N: usize>(digits: &[Ymm; N], out: &mut HalfTile) {
     // SAFETY: the caller's promise is ours; pairs are of registers.
     unsafe {
-        let low = transpose(std::array::from_fn(|i| digits[i].0));
-        let high = transpose(std::array::from_fn(|i| digits[(8 + i).min(11)].0));
+        let zero = _mm256_setzero_si256();
+        let digit = |i: usize| digits.get(i).map_or(zero, |d| d.0);
+        let low = transpose(std::array::from_fn(digit));
+        let high = transpose(std::array::from_fn(|i| digit(8 + i)));
         for (r, pair) in out.iter_mut().enumerate() {
             let even = _mm256_blendv_epi8(
                 _mm256_slli_epi16::<8>(high[r]),

@@ -4,8 +4,7 @@ use super::super::adder::{Plane, add, add_eight, add_few, add_sixteen, ripple, r
 use crate::trios::Class;
 use std::arch::x86_64::*;
 
-/// Counts the ones of a class per token, less [`Class::shift`], modulo 2ᴺ. `places` are the offsets of its rows from
-/// `start`.
+/// Counts the ones of a class per token, modulo 2ᴺ. `places` are the offsets of its rows from `start`.
 ///
 /// # Safety
 ///
@@ -19,32 +18,15 @@ pub(super) unsafe fn sum<const N: usize>(
     // SAFETY: the caller's promise is ours.
     unsafe {
         let load = |place: u16| Ymm(_mm256_loadu_si256(start.add(usize::from(place)).cast()));
-        let mut digits = [Ymm::zero(); N];
-        let (subtracted, mut places) = places.split_at(class.subtracted);
-        if let Some((first, others)) = subtracted.split_first_chunk::<7>() {
-            // Seven rows make three digits without a carry.
-            let mut ones = row(first, 0, &load);
-            let mut twos = add(&mut ones, row(first, 1, &load), row(first, 2, &load));
-            let a = add(&mut ones, row(first, 3, &load), row(first, 4, &load));
-            let b = add(&mut ones, row(first, 5, &load), row(first, 6, &load));
-            let fours = add(&mut twos, a, b);
-            [digits[0], digits[1], digits[2]] = [ones, twos, fours];
-            for block in others.as_chunks::<8>().0 {
-                let eight = add_eight(&mut digits, |i| row(block, i, &load));
-                ripple(&mut digits, 3, eight);
-            }
-        }
-        // The complement of x is −x − 1.
-        let all = Ymm(_mm256_set1_epi8(-1));
-        for digit in &mut digits {
-            *digit = digit.xor(all);
-        }
-        if class.turned > 0 {
-            let masks = &MASKS[8 - class.turned..];
+        let (together, mut places) = places.split_at(class.turned_together);
+        let mut digits = sum_together(together, &load);
+        let mut turned = class.turned;
+        while turned > 0 {
+            let masks: &[Mask; 8] = MASKS[8 - turned.min(8)..].first_chunk().expect("eight");
             let turn =
-                |i: usize, bits: Ymm| bits.xor(Ymm(_mm256_load_si256(masks[i].0.as_ptr().cast())));
+                |i: usize, row: Ymm| row.xor(Ymm(_mm256_load_si256(masks[i].0.as_ptr().cast())));
             let Some((block, others)) = places.split_first_chunk::<8>() else {
-                for i in 0..places.len() {
+                for i in 0..places.len().min(8) {
                     ripple(&mut digits, 0, turn(i, row(places, i, &load)));
                 }
                 return digits;
@@ -52,6 +34,7 @@ pub(super) unsafe fn sum<const N: usize>(
             let eight = add_eight(&mut digits, |i| turn(i, row(block, i, &load)));
             ripple(&mut digits, 3, eight);
             places = others;
+            turned = turned.saturating_sub(8);
         }
         let (blocks, rest) = places.as_chunks::<16>();
         for block in blocks {
@@ -59,6 +42,46 @@ pub(super) unsafe fn sum<const N: usize>(
             ripple(&mut digits, 4, sixteen);
         }
         add_few(&mut digits, rest, &load);
+        digits
+    }
+}
+
+/// Counts the zeros of 0, 7, 15, 31 or 63 rows: as many rows as so many digits can count, so that there are no
+/// carries, and the number of zeros has the opposite digits of the number of ones.
+#[inline(always)]
+unsafe fn sum_together<const N: usize>(places: &[u16], load: &impl Fn(u16) -> Ymm) -> [Ymm; N] {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let mut digits = [Ymm::zero(); N];
+        let Some((first, places)) = places.split_first_chunk::<7>() else {
+            return digits;
+        };
+        let all = Ymm(_mm256_set1_epi8(-1));
+        let mut ones = row(first, 0, load);
+        let mut twos = add(&mut ones, row(first, 1, load), row(first, 2, load));
+        let a = add(&mut ones, row(first, 3, load), row(first, 4, load));
+        let b = add(&mut ones, row(first, 5, load), row(first, 6, load));
+        let fours = add(&mut twos, a, b);
+        [digits[0], digits[1], digits[2]] = [ones, twos, fours];
+        if let Some((block, places)) = places.split_first_chunk::<8>() {
+            digits[3] = add_eight(&mut digits, |i| row(block, i, load)).xor(all);
+            if let Some((block, places)) = places.split_first_chunk::<16>() {
+                digits[3] = digits[3].xor(all);
+                digits[4] = add_sixteen(&mut digits, |i| row(block, i, load)).xor(all);
+                if let Some((block, _)) = places.split_first_chunk::<32>() {
+                    digits[4] = digits[4].xor(all);
+                    let a = add_sixteen(&mut digits, |i| row(block, i, load));
+                    let b = add_sixteen(&mut digits, |i| row(block, 16 + i, load));
+                    let carry = add(&mut digits[4], a, b);
+                    digits[4] = digits[4].xor(all);
+                    digits[5] = carry.xor(all);
+                }
+                digits[3] = digits[3].xor(all);
+            }
+        }
+        for digit in &mut digits[..3] {
+            *digit = digit.xor(all);
+        }
         digits
     }
 }
