@@ -3,11 +3,12 @@
 use crate::query::GroupWeight;
 
 /// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
-/// `−weight · sin(π/2 · t) = t · (c₁ + c₃·t² + c₅·t⁴ + c₇·t⁶)`.
+/// `−weight · sin(π/2 · t) = t · (c₁ + t²·(c₃ + t²·(c₅ + t²·c₇)))`.
 #[derive(Debug, Clone)]
 #[repr(C, align(32))]
 pub(crate) struct WeightedSine {
-    /// `c₇`, `c₅`, `c₃`, and `c₁ − lift`, as often as a register takes them.
+    /// `8·c₇`, `4·c₅`, `2·c₃` and `c₁`, as often as a register takes them: made for `t²/2`, which is what the upper half
+    /// of a product of 16-bit numbers is. Where these would not fit, `c₇`, `c₅`, `c₃` and `c₁ − lift`, made for `t²`.
     pub(crate) coefficients: [[i16; 16]; 4],
     /// What `c₁` was brought below 1 by: −1, 0 or 1.
     pub(crate) lift: i16,
@@ -41,17 +42,17 @@ impl WeightedSine {
         const SINE: [f64; 4] = [-0.004_370_586, 0.079_500_01, -0.645_925_7, 1.570_795];
         let [c7, c5, c3, c1] = SINE.map(|c| -weight * c);
         let lift = if c1.abs() < 0.999 { 0.0 } else { c1.signum() };
+        let scales = if lift == 0.0 { [8.0, 4.0, 2.0, 1.0] } else { [1.0; 4] };
         // c₁ is rounded differently from lane to lane, so that on average nothing is lost; what is lost in a lane goes to
         // the next coefficient, so that little is lost where all of them count.
         let mut coefficients = [[0; 16]; 4];
         for lane in 0..16 {
-            let mut lost = 0.0;
-            let mut share = SHARES[lane];
+            let (mut lost, mut share) = (0.0, SHARES[lane]);
             for (i, c) in [(3, c1 - lift), (2, c3), (1, c5), (0, c7)] {
                 let wanted = 32768.0 * c + lost;
-                let rounded = (wanted + share).floor();
+                let rounded = (wanted * scales[i] + share).floor();
                 coefficients[i][lane] = rounded as i16;
-                lost = wanted - rounded;
+                lost = wanted - rounded / scales[i];
                 share = 0.5;
             }
         }

@@ -7,8 +7,6 @@ use std::arch::x86_64::*;
 
 /// How distances become numbers of 16 bits, `t = (h − b/2) / (b/2)` in units of 2⁻¹⁵, 1 being taken as a little less.
 pub(super) struct Scale {
-    /// True if `h − b/2` need only be shifted.
-    is_exact: bool,
     half: usize,
     /// `h − b/2` is doubled until `b` would be a power of two or exceed the number's range.
     byte_doublings: u32,
@@ -21,7 +19,6 @@ impl Scale {
     pub(super) fn new(bits: usize) -> Self {
         let full = bits.next_power_of_two();
         Self {
-            is_exact: bits == 256,
             half: bits / 2,
             byte_doublings: (256 / full.min(256)).ilog2(),
             word_shift: 15 - full.ilog2() as i32,
@@ -72,22 +69,25 @@ unsafe fn add_uses<const USES: usize>(
     unsafe {
         if trio.size != Size::Bytes {
             add_words(trio, scale, uses, half, work);
-        } else if is_lifted || !scale.is_exact {
-            add_bytes::<USES, false>(trio, scale, uses, half, work);
+        } else if scale.stretch != 0 {
+            add_bytes::<USES, false, true>(trio, scale, uses, half, work);
+        } else if is_lifted || scale.byte_doublings != 0 {
+            add_bytes::<USES, false, false>(trio, scale, uses, half, work);
         } else {
-            add_bytes::<USES, true>(trio, scale, uses, half, work);
+            add_bytes::<USES, true, false>(trio, scale, uses, half, work);
         }
     }
 }
 
-/// For [`Size::Bytes`]. With `SIMPLE`, footprints have 256 bits and no weight is lifted.
+/// For [`Size::Bytes`]. With `SIMPLE`, footprints have 256 bits and no weight is lifted; without `STRETCH`, their bits are
+/// a power of two.
 ///
 /// # Safety
 ///
 /// As for [`add`].
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn add_bytes<const USES: usize, const SIMPLE: bool>(
+unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
     trio: &Trio,
     scale: &Scale,
     uses: [&WeightedSine; USES],
@@ -109,7 +109,7 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool>(
             _mm256_adds_epu8(c, d),
             _mm256_adds_epu8(a, _mm256_sub_epi8(n23, b)),
         ];
-        let mut sum = [_mm256_setzero_si256(); 2];
+        let mut before = [_mm256_setzero_si256(); 2];
         for (i, used) in uses.into_iter().enumerate() {
             let mut k = _mm256_sub_epi8(distances[i], middle);
             if !SIMPLE {
@@ -118,20 +118,25 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool>(
                 }
             }
             let high = _mm256_set1_epi16(0xFF00_u16 as i16);
-            let pair = [_mm256_slli_epi16::<8>(k), _mm256_and_si256(k, high)];
-            for (sum, mut t) in sum.iter_mut().zip(pair) {
-                if SIMPLE {
-                    *sum = _mm256_adds_epi16(*sum, sine(used, t));
+            let mut pair = [_mm256_slli_epi16::<8>(k), _mm256_and_si256(k, high)];
+            for t in &mut pair {
+                *t = if SIMPLE {
+                    sine(used, *t)
+                } else if STRETCH {
+                    let stretched = _mm256_mulhrs_epi16(*t, stretch);
+                    lifted_sine(used, _mm256_adds_epi16(*t, stretched))
                 } else {
-                    t = _mm256_adds_epi16(t, _mm256_mulhrs_epi16(t, stretch));
-                    *sum = lifted(used, t, _mm256_adds_epi16(*sum, sine(used, t)));
-                }
+                    lifted_sine(used, *t)
+                };
             }
-            // What comes next goes to the same term more often than not.
+            // Uses of the same term mostly come together.
+            if i > 0 && uses[i - 1].term == used.term {
+                pair = [0, 1].map(|parity| _mm256_adds_epi16(pair[parity], before[parity]));
+            }
+            before = pair;
             if uses.get(i + 1).is_none_or(|next| next.term != used.term) {
-                for (at, sum) in sums[used.term % 4][half][r].iter_mut().zip(&mut sum) {
-                    store(at, _mm256_adds_epi16(load(at), *sum));
-                    *sum = _mm256_setzero_si256();
+                for (at, sum) in sums[used.term % 4][half][r].iter_mut().zip(pair) {
+                    store(at, _mm256_adds_epi16(load(at), sum));
                 }
             }
         }
@@ -185,35 +190,43 @@ unsafe fn add_words<const USES: usize>(
                 let t = _mm256_adds_epi16(k, k);
                 let t = _mm256_adds_epi16(t, _mm256_mulhrs_epi16(t, stretch));
                 let at = &mut work.sums[used.term % 4][half][r][parity];
-                let sum = _mm256_adds_epi16(load(at), sine(used, t));
-                store(at, lifted(used, t, sum));
+                store(at, _mm256_adds_epi16(load(at), lifted_sine(used, t)));
             }
         }
     }
 }
 
-/// The weighted sine of `t`, but for the lift.
+/// The weighted sine of `t`, without a lift.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn sine(used: &WeightedSine, t: __m256i) -> __m256i {
+    polynomial(used, t, _mm256_mulhi_epi16(t, t))
+}
+
+/// The weighted sine of `t`, with a lift or without.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lifted_sine(used: &WeightedSine, t: __m256i) -> __m256i {
+    if used.lift == 0 {
+        return sine(used, t);
+    }
+    let half = _mm256_mulhi_epi16(t, t);
+    let rest = polynomial(used, t, _mm256_adds_epi16(half, half));
+    if used.lift > 0 {
+        _mm256_adds_epi16(rest, t)
+    } else {
+        _mm256_subs_epi16(rest, t)
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn polynomial(used: &WeightedSine, t: __m256i, square: __m256i) -> __m256i {
     let [c7, c5, c3, c1] = &used.coefficients;
-    let square = _mm256_mulhi_epi16(t, t);
-    let square = _mm256_adds_epi16(square, square);
     let p = _mm256_add_epi16(_mm256_mulhrs_epi16(square, load(c7)), load(c5));
     let p = _mm256_add_epi16(_mm256_mulhrs_epi16(square, p), load(c3));
     let p = _mm256_add_epi16(_mm256_mulhrs_epi16(square, p), load(c1));
     _mm256_mulhrs_epi16(t, p)
-}
-
-/// Adds what the lift took from the weighted sine of `t`.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn lifted(used: &WeightedSine, t: __m256i, sum: __m256i) -> __m256i {
-    match used.lift {
-        0 => sum,
-        1.. => _mm256_adds_epi16(sum, t),
-        _ => _mm256_subs_epi16(sum, t),
-    }
 }
 
 #[target_feature(enable = "avx2")]
