@@ -42,7 +42,11 @@ impl WeightedSine {
         const SINE: [f64; 4] = [-0.004_370_586, 0.079_500_01, -0.645_925_7, 1.570_795];
         let [c7, c5, c3, c1] = SINE.map(|c| -weight * c);
         let lift = if c1.abs() < 0.999 { 0.0 } else { c1.signum() };
-        let scales = if lift == 0.0 { [8.0, 4.0, 2.0, 1.0] } else { [1.0; 4] };
+        let scales = if lift == 0.0 {
+            [8.0, 4.0, 2.0, 1.0]
+        } else {
+            [1.0; 4]
+        };
         // c₁ is rounded differently from lane to lane, so that on average nothing is lost; what is lost in a lane goes to
         // the next coefficient, so that little is lost where all of them count.
         let mut coefficients = [[0; 16]; 4];

@@ -70,7 +70,7 @@ pub(crate) struct Scratch {
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,
     pub(crate) composed: [f32; MAX_WIDTH],
-    pub(crate) halves: Halves,
+    pub(crate) registers: Registers,
     /// Composed similarities of every term.
     pub(crate) similarities: Vec<Similarities>,
 }
@@ -84,7 +84,7 @@ impl Default for Scratch {
             ones: [[0; 64]; MAX_WIDTH / 64],
             distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
-            halves: Halves::default(),
+            registers: Registers::default(),
             similarities: Vec::new(),
         }
     }
@@ -142,20 +142,20 @@ impl Default for Distances {
 #[repr(C, align(64))]
 pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
 
-/// A number of 16 bits for each of 256 tokens, in the order of the registers: byte `p` of a row has eight tokens, one
-/// in each of eight pairs of registers, in the first of a pair if `p` is even.
-pub(crate) type HalfTile = [[[i16; 16]; 2]; 8];
+/// A number of 16 bits per token in the order of 256-bit registers: byte `p` of half a row has eight tokens, one in each
+/// of eight pairs of registers, in the first of the pair if `p` is even.
+pub(crate) type Numbers = [[[i16; 16]; 2]; MAX_WIDTH / 32];
 
-/// What is computed of each half of a tile.
+/// What is computed in 256-bit registers.
 #[derive(Default)]
 #[repr(C, align(64))]
-pub(crate) struct Halves {
+pub(crate) struct Registers {
     /// Where the rows of a trio lie.
     pub(crate) places: Places,
     /// Ones counted in each class of a trio.
-    pub(crate) counts: [[HalfTile; 4]; 2],
-    /// Similarities to the terms that a trio belongs to, by term modulo 4; nothing in the others.
-    pub(crate) sums: [[HalfTile; 2]; 4],
+    pub(crate) counts: [Numbers; 4],
+    /// Similarities to the terms that a trio belongs to, by term modulo 4; 0 in the others.
+    pub(crate) sums: [Numbers; 4],
 }
 
 /// Offsets of the rows of a tile.

@@ -15,7 +15,7 @@ use crate::lanes::Lanes;
 use crate::pool::Histogram;
 use crate::tile::Tile;
 use crate::trios::{Size, Trio};
-use crate::workspace::{Halves, Scratch};
+use crate::workspace::{Registers, Scratch};
 use crate::{Kernels, Workspace};
 
 /// See [`super::Checked::log_sums`].
@@ -78,7 +78,7 @@ unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut im
         tile.width.div_ceil(HALF),
     );
     let Scratch {
-        halves: work,
+        registers: work,
         similarities,
         ..
     } = scratch;
@@ -116,7 +116,7 @@ unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut im
 ///
 /// As for [`log_sums`].
 #[inline(always)]
-unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
+unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Registers) {
     // SAFETY: the caller's promise is ours.
     unsafe {
         match trio.digits {
@@ -135,7 +135,12 @@ unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
 /// As for [`log_sums`].
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn count_digits<const N: usize>(tile: &Tile, halves: usize, trio: &Trio, work: &mut Halves) {
+unsafe fn count_digits<const N: usize>(
+    tile: &Tile,
+    halves: usize,
+    trio: &Trio,
+    work: &mut Registers,
+) {
     let stride = tile.stride() as u16;
     for (place, row) in work.places.0.iter_mut().zip(&trio.rows) {
         *place = row * stride;
@@ -144,7 +149,7 @@ unsafe fn count_digits<const N: usize>(tile: &Tile, halves: usize, trio: &Trio, 
         let places = &work.places.0[class.start..class.end];
         for half in 0..halves {
             let start = tile.rows[32 * half..].as_ptr();
-            let out = &mut work.counts[half][k];
+            let out = &mut work.counts[k].as_chunks_mut::<8>().0[half];
             // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
             unsafe {
                 let digits = class::sum::<N>(places, class, start);

@@ -2,7 +2,7 @@
 
 use crate::sines::WeightedSine;
 use crate::trios::{Size, Trio};
-use crate::workspace::{HalfTile, Halves};
+use crate::workspace::Registers;
 use std::arch::x86_64::*;
 
 /// How distances become numbers of 16 bits, `t = (h − b/2) / (b/2)` in units of 2⁻¹⁵, 1 being taken as a little less.
@@ -38,17 +38,15 @@ pub(super) unsafe fn add(
     scale: &Scale,
     uses: &[WeightedSine],
     halves: usize,
-    work: &mut Halves,
+    work: &mut Registers,
 ) {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        for half in 0..halves {
-            match uses {
-                [a, b, c] => add_uses(trio, scale, [a, b, c], half, work),
-                [a, b] => add_uses(trio, scale, [a, b], half, work),
-                [a] => add_uses(trio, scale, [a], half, work),
-                _ => (),
-            }
+        match uses {
+            [a, b, c] => add_uses(trio, scale, [a, b, c], halves, work),
+            [a, b] => add_uses(trio, scale, [a, b], halves, work),
+            [a] => add_uses(trio, scale, [a], halves, work),
+            _ => (),
         }
     }
 }
@@ -61,20 +59,22 @@ unsafe fn add_uses<const USES: usize>(
     trio: &Trio,
     scale: &Scale,
     uses: [&WeightedSine; USES],
-    half: usize,
-    work: &mut Halves,
+    halves: usize,
+    work: &mut Registers,
 ) {
     let is_lifted = uses.iter().any(|used| used.lift != 0);
     // SAFETY: the caller's promise is ours.
     unsafe {
-        if trio.size != Size::Bytes {
-            add_words(trio, scale, uses, half, work);
+        if trio.size != Size::Bytes && scale.stretch != 0 {
+            add_words::<USES, true>(trio, scale, uses, halves, work);
+        } else if trio.size != Size::Bytes {
+            add_words::<USES, false>(trio, scale, uses, halves, work);
         } else if scale.stretch != 0 {
-            add_bytes::<USES, false, true>(trio, scale, uses, half, work);
+            add_bytes::<USES, false, true>(trio, scale, uses, halves, work);
         } else if is_lifted || scale.byte_doublings != 0 {
-            add_bytes::<USES, false, false>(trio, scale, uses, half, work);
+            add_bytes::<USES, false, false>(trio, scale, uses, halves, work);
         } else {
-            add_bytes::<USES, true, false>(trio, scale, uses, half, work);
+            add_bytes::<USES, true, false>(trio, scale, uses, halves, work);
         }
     }
 }
@@ -91,16 +91,16 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
     trio: &Trio,
     scale: &Scale,
     uses: [&WeightedSine; USES],
-    half: usize,
-    work: &mut Halves,
+    halves: usize,
+    work: &mut Registers,
 ) {
     let [_, n1, n2, n3] = trio.classes.map(|class| class.len());
     let byte = |x: usize| _mm256_set1_epi8(x as i8);
     let (n1, n3, n23, middle) = (byte(n1), byte(n3), byte(n2 + n3), byte(scale.half));
     let stretch = _mm256_set1_epi16(scale.stretch);
-    let Halves { counts, sums, .. } = work;
-    for r in 0..8 {
-        let [t0, t1, t2, t3] = std::array::from_fn(|k| load(&counts[half][k][r][0]));
+    let Registers { counts, sums, .. } = work;
+    for r in 0..8 * halves {
+        let [t0, t1, t2, t3] = std::array::from_fn(|k| load(&counts[k][r][0]));
         let (a, b) = (_mm256_add_epi8(t0, t1), _mm256_add_epi8(t2, t3));
         let c = _mm256_add_epi8(t0, _mm256_sub_epi8(n1, t1));
         let d = _mm256_add_epi8(t2, _mm256_sub_epi8(n3, t3));
@@ -135,7 +135,7 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
             }
             before = pair;
             if uses.get(i + 1).is_none_or(|next| next.term != used.term) {
-                for (at, sum) in sums[used.term % 4][half][r].iter_mut().zip(pair) {
+                for (at, sum) in sums[used.term % 4][r].iter_mut().zip(pair) {
                     store(at, _mm256_adds_epi16(load(at), sum));
                 }
             }
@@ -150,26 +150,26 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
 /// As for [`add`].
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn add_words<const USES: usize>(
+unsafe fn add_words<const USES: usize, const STRETCH: bool>(
     trio: &Trio,
     scale: &Scale,
     uses: [&WeightedSine; USES],
-    half: usize,
-    work: &mut Halves,
+    halves: usize,
+    work: &mut Registers,
 ) {
     let [_, n1, n2, n3] = trio.classes.map(|class| class.len());
     let word = |x: usize| _mm256_set1_epi16(x as i16);
     let (n1, n3, n23, middle) = (word(n1), word(n3), word(n2 + n3), word(scale.half));
     let stretch = _mm256_set1_epi16(scale.stretch);
     let shift = _mm_cvtsi32_si128(scale.word_shift);
-    for r in 0..8 {
+    for r in 0..8 * halves {
         for parity in 0..2 {
             let [t0, t1, t2, t3] = std::array::from_fn(|k| {
-                let counts: &HalfTile = &work.counts[half][k];
+                let counts = &work.counts[k][r];
                 if trio.size == Size::Any {
-                    load(&counts[r][parity])
+                    load(&counts[parity])
                 } else {
-                    let bytes = load(&counts[r][0]);
+                    let bytes = load(&counts[0]);
                     if parity == 0 {
                         _mm256_and_si256(bytes, _mm256_set1_epi16(0xFF))
                     } else {
@@ -187,9 +187,11 @@ unsafe fn add_words<const USES: usize>(
             ];
             for (used, distance) in uses.into_iter().zip(distances) {
                 let k = _mm256_sll_epi16(_mm256_sub_epi16(distance, middle), shift);
-                let t = _mm256_adds_epi16(k, k);
-                let t = _mm256_adds_epi16(t, _mm256_mulhrs_epi16(t, stretch));
-                let at = &mut work.sums[used.term % 4][half][r][parity];
+                let mut t = _mm256_adds_epi16(k, k);
+                if STRETCH {
+                    t = _mm256_adds_epi16(t, _mm256_mulhrs_epi16(t, stretch));
+                }
+                let at = &mut work.sums[used.term % 4][r][parity];
                 store(at, _mm256_adds_epi16(load(at), lifted_sine(used, t)));
             }
         }

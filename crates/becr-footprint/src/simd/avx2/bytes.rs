@@ -1,7 +1,6 @@
 //! From digits to bytes.
 
 use super::class::Ymm;
-use crate::workspace::HalfTile;
 use std::arch::x86_64::*;
 
 /// Writes numbers of up to eight digits as bytes, which take half of the room.
@@ -10,7 +9,7 @@ use std::arch::x86_64::*;
 ///
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn write<const N: usize>(digits: &[Ymm; N], out: &mut HalfTile) {
+pub(super) unsafe fn write<const N: usize>(digits: &[Ymm; N], out: &mut [[[i16; 16]; 2]; 8]) {
     // SAFETY: the caller's promise is ours; a register is what the first of a pair has room for.
     unsafe {
         let zero = _mm256_setzero_si256();
@@ -27,7 +26,7 @@ pub(super) unsafe fn write<const N: usize>(digits: &[Ymm; N], out: &mut HalfTile
 ///
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn write_words<const N: usize>(digits: &[Ymm; N], out: &mut HalfTile) {
+pub(super) unsafe fn write_words<const N: usize>(digits: &[Ymm; N], out: &mut [[[i16; 16]; 2]; 8]) {
     // SAFETY: the caller's promise is ours; pairs are of registers.
     unsafe {
         let zero = _mm256_setzero_si256();

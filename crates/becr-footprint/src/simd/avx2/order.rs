@@ -1,7 +1,7 @@
 //! From the order of the registers to that of the tokens.
 
 use crate::lanes::Lanes;
-use crate::workspace::{HalfTile, Similarities};
+use crate::workspace::{Numbers, Similarities};
 use std::arch::x86_64::*;
 
 /// Takes the similarities to a term out of its sums.
@@ -12,13 +12,13 @@ use std::arch::x86_64::*;
 #[target_feature(enable = "avx2")]
 #[inline(never)]
 pub(super) unsafe fn take(
-    sums: &mut [HalfTile; 2],
+    sums: &mut Numbers,
     halves: usize,
     lanes: Lanes,
     similarities: &mut Similarities,
 ) {
     let count = lanes.octets(0);
-    for (half, sums) in sums[..halves].iter_mut().enumerate() {
+    for (half, sums) in sums.as_chunks_mut::<8>().0[..halves].iter_mut().enumerate() {
         let first_lane = 2 * half;
         // Most rows are as long as their registers: then every octet has a neighbour.
         let is_whole = count == lanes.octets(15) && count >= first_lane + 2;
