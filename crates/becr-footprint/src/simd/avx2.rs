@@ -6,6 +6,7 @@ mod bytes;
 mod class;
 mod drain;
 mod order;
+mod plane;
 
 use super::adder::DIGITS;
 use super::document::{self, Backend, TilePlace};

@@ -1,6 +1,6 @@
 //! From digits to bytes.
 
-use super::class::Ymm;
+use super::plane::Ymm;
 use std::arch::x86_64::*;
 
 /// Writes numbers of up to eight digits as bytes, which take half of the room.

@@ -1,6 +1,7 @@
 //! Counting the rows of a class.
 
-use super::super::adder::{Plane, add, add_eight, add_few, add_sixteen, ripple, row};
+use super::super::adder::{Plane, add_few, ripple, row};
+use super::plane::{Ymm, add_eight, add_seven, add_sixteen};
 use crate::trios::Class;
 use std::arch::x86_64::*;
 
@@ -57,12 +58,7 @@ unsafe fn sum_together<const N: usize>(places: &[u16], load: &impl Fn(u16) -> Ym
             return digits;
         };
         let all = Ymm(_mm256_set1_epi8(-1));
-        let mut ones = row(first, 0, load);
-        let mut twos = add(&mut ones, row(first, 1, load), row(first, 2, load));
-        let a = add(&mut ones, row(first, 3, load), row(first, 4, load));
-        let b = add(&mut ones, row(first, 5, load), row(first, 6, load));
-        let fours = add(&mut twos, a, b);
-        [digits[0], digits[1], digits[2]] = [ones, twos, fours];
+        [digits[0], digits[1], digits[2]] = add_seven(|i| row(first, i, load));
         if let Some((block, places)) = places.split_first_chunk::<8>() {
             digits[3] = add_eight(&mut digits, |i| row(block, i, load)).xor(all);
             if let Some((block, places)) = places.split_first_chunk::<16>() {
@@ -72,8 +68,8 @@ unsafe fn sum_together<const N: usize>(places: &[u16], load: &impl Fn(u16) -> Ym
                     digits[4] = digits[4].xor(all);
                     let a = add_sixteen(&mut digits, |i| row(block, i, load));
                     let b = add_sixteen(&mut digits, |i| row(block, 16 + i, load));
-                    let carry = add(&mut digits[4], a, b);
-                    digits[4] = digits[4].xor(all);
+                    let [digit, carry] = digits[4].full_add(a, b);
+                    digits[4] = digit.xor(all);
                     digits[5] = carry.xor(all);
                 }
                 digits[3] = digits[3].xor(all);
@@ -99,36 +95,3 @@ static MASKS: [Mask; 16] = {
 
 #[repr(C, align(32))]
 struct Mask([u8; 32]);
-
-/// A bit of 256 tokens.
-#[derive(Clone, Copy)]
-pub(super) struct Ymm(pub(super) __m256i);
-
-// SAFETY of every block: the trait's caller promises a CPU that has AVX2.
-impl Plane for Ymm {
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: see above.
-        Self(unsafe { _mm256_setzero_si256() })
-    }
-    #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: see above.
-        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn and(self, other: Self) -> Self {
-        // SAFETY: see above.
-        Self(unsafe { _mm256_and_si256(self.0, other.0) })
-    }
-    #[inline(always)]
-    unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2] {
-        // SAFETY: see above.
-        unsafe {
-            let differ = _mm256_xor_si256(b.0, c.0);
-            let carry =
-                _mm256_or_si256(_mm256_and_si256(b.0, c.0), _mm256_and_si256(differ, self.0));
-            [Self(_mm256_xor_si256(differ, self.0)), Self(carry)]
-        }
-    }
-}
