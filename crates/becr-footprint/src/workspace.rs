@@ -206,7 +206,7 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Bytes between what is fetched and what is computed.
-    const LEAD: usize = 24 * 1024;
+    const LEAD: usize = 40 * 1024;
 
     /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
     pub(crate) fn start(&mut self, record: &[u8], next: Next) {

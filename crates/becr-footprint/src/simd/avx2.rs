@@ -15,9 +15,10 @@ use super::{Job, Sink};
 use crate::lanes::Lanes;
 use crate::pool::Histogram;
 use crate::tile::Tile;
-use crate::trios::{Size, Trio};
+use crate::trios::Trio;
 use crate::workspace::{Registers, Scratch};
 use crate::{Kernels, Workspace};
+use std::ops::Range;
 
 /// See [`super::Checked::log_sums`].
 ///
@@ -65,6 +66,9 @@ impl Backend for Avx2 {
 /// Tokens of half a tile.
 const HALF: usize = 256;
 
+/// Cache lines of a tile that are fetched fast enough while its histograms are filled, per trio.
+const LINES_PER_TRIO: usize = 150;
+
 /// The similarities of the tile's tokens to every term.
 ///
 /// # Safety
@@ -87,10 +91,21 @@ unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut im
     let mut done = 0;
     let scale = apply::Scale::new(groups.bits);
     let trios = groups.trios(layer);
+    // What takes little time for much memory has half of it fetched class by class.
+    let lines = tile.rows.len() / 64;
+    let is_fast = lines > LINES_PER_TRIO * trios.len();
+    let lines_per_class = lines.div_ceil(8 * trios.len().max(1));
     for (i, (trio, uses)) in trios.iter().zip(uses).enumerate() {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            count(&tile, halves, trio, work);
+            if is_fast {
+                for k in 0..trio.classes.len() {
+                    sink.fetch_ahead(lines_per_class);
+                    count(&tile, halves, trio, k..k + 1, work);
+                }
+            } else {
+                count(&tile, halves, trio, 0..trio.classes.len(), work);
+            }
             apply::add(trio, &scale, uses, halves, work);
         }
         let last = uses.last().map_or(0, |used| used.term);
@@ -111,20 +126,26 @@ unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut im
     sink.take(&place, &mut similarities[..job.terms.len()]);
 }
 
-/// Counts the ones in the classes of a trio.
+/// Counts the ones in some classes of a trio, in the first ones first.
 ///
 /// # Safety
 ///
 /// As for [`log_sums`].
 #[inline(always)]
-unsafe fn count(tile: &Tile, halves: usize, trio: &Trio, work: &mut Registers) {
+unsafe fn count(
+    tile: &Tile,
+    halves: usize,
+    trio: &Trio,
+    classes: Range<usize>,
+    work: &mut Registers,
+) {
     // SAFETY: the caller's promise is ours.
     unsafe {
         match trio.digits {
-            ..=6 => count_digits::<6>(tile, halves, trio, work),
-            7 => count_digits::<7>(tile, halves, trio, work),
-            8 => count_digits::<8>(tile, halves, trio, work),
-            _ => count_digits::<DIGITS>(tile, halves, trio, work),
+            ..=6 => count_digits::<6>(tile, halves, trio, classes, work),
+            7 => count_digits::<7>(tile, halves, trio, classes, work),
+            8 => count_digits::<8>(tile, halves, trio, classes, work),
+            _ => count_digits::<DIGITS>(tile, halves, trio, classes, work),
         }
     }
 }
@@ -140,13 +161,17 @@ unsafe fn count_digits<const N: usize>(
     tile: &Tile,
     halves: usize,
     trio: &Trio,
+    classes: Range<usize>,
     work: &mut Registers,
 ) {
-    let stride = tile.stride() as u16;
-    for (place, row) in work.places.0.iter_mut().zip(&trio.rows) {
-        *place = row * stride;
+    if classes.start == 0 {
+        let stride = tile.stride() as u16;
+        for (place, row) in work.places.0.iter_mut().zip(&trio.rows) {
+            *place = row * stride;
+        }
     }
-    for (k, class) in trio.classes.iter().enumerate() {
+    for k in classes {
+        let class = &trio.classes[k];
         let places = &work.places.0[class.start..class.end];
         for half in 0..halves {
             let start = tile.rows[32 * half..].as_ptr();
@@ -154,7 +179,7 @@ unsafe fn count_digits<const N: usize>(
             // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
             unsafe {
                 let digits = class::sum::<N>(places, class, start);
-                if trio.size == Size::Any {
+                if N > 8 {
                     bytes::write_words(&digits, out);
                 } else {
                     bytes::write(&digits, out);

@@ -89,6 +89,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
             histograms,
             sums,
             ahead,
+            fetched: 0,
             backend: std::marker::PhantomData,
         };
         // SAFETY: the caller's promise is ours.
@@ -105,6 +106,8 @@ struct Pool<'a, B> {
     /// `[term][kernel]`.
     sums: &'a mut [f32],
     ahead: &'a mut Ahead,
+    /// Lines that were fetched while the tile was computed.
+    fetched: usize,
     backend: std::marker::PhantomData<B>,
 }
 
@@ -118,6 +121,12 @@ impl<B: Backend> Pool<'_, B> {
 
 impl<B: Backend> Sink for Pool<'_, B> {
     #[inline(always)]
+    fn fetch_ahead(&mut self, lines: usize) {
+        self.fetched += lines;
+        self.ahead.advance(lines, B::fetch);
+    }
+
+    #[inline(always)]
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]) {
         let (first, tokens) = (place.tile.first, place.tile.tokens);
         if let Some(relative) = self.relative {
@@ -129,7 +138,9 @@ impl<B: Backend> Sink for Pool<'_, B> {
         }
         // As much memory is fetched as the tile has, while the CPU has little else to wait for.
         let steps = histogram::steps(similarities.len(), tokens);
-        let lines = (place.tile.rows.len() / 64).div_ceil(steps.max(1));
+        let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);
+        let lines = lines.div_ceil(steps.max(1));
+        self.fetched = 0;
         histogram::add(self.histograms, similarities, tokens, || {
             self.ahead.advance(lines, B::fetch);
         });

@@ -168,6 +168,10 @@ pub(crate) struct Job<'a> {
 
 /// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
+    /// Has some cache lines fetched that will be read later.
+    #[inline(always)]
+    fn fetch_ahead(&mut self, _lines: usize) {}
+
     /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
 }
