@@ -59,10 +59,7 @@ pub(super) unsafe fn ripple<P: Plane, const N: usize>(digits: &mut [P; N], from:
 ///
 /// As for [`Plane`].
 #[inline(always)]
-pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
-    digits: &mut [P; N],
-    bit: impl Fn(usize) -> P,
-) -> P {
+unsafe fn add_eight<P: Plane, const N: usize>(digits: &mut [P; N], bit: impl Fn(usize) -> P) -> P {
     let [ones, twos, fours, ..] = &mut digits[..] else {
         unreachable!("at least three digits")
     };
@@ -84,7 +81,7 @@ pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
 ///
 /// As for [`Plane`].
 #[inline(always)]
-pub(super) unsafe fn add_sixteen<P: Plane, const N: usize>(
+unsafe fn add_sixteen<P: Plane, const N: usize>(
     digits: &mut [P; N],
     bit: impl Fn(usize) -> P,
 ) -> P {

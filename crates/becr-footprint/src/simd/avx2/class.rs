@@ -54,28 +54,35 @@ unsafe fn sum_together<const N: usize>(places: &[u16], load: &impl Fn(u16) -> Ym
     // SAFETY: the caller's promise is ours.
     unsafe {
         let mut digits = [Ymm::zero(); N];
-        let Some((first, places)) = places.split_first_chunk::<7>() else {
+        let Some((block, places)) = places.split_first_chunk::<7>() else {
             return digits;
         };
+        [digits[0], digits[1], digits[2]] = add_seven(|i| row(block, i, load));
+        let Some((block, places)) = places.split_first_chunk::<8>() else {
+            return opposite(digits, 3);
+        };
+        digits[3] = add_eight(&mut digits, |i| row(block, i, load));
+        let Some((block, places)) = places.split_first_chunk::<16>() else {
+            return opposite(digits, 4);
+        };
+        digits[4] = add_sixteen(&mut digits, |i| row(block, i, load));
+        let Some((block, _)) = places.split_first_chunk::<32>() else {
+            return opposite(digits, 5);
+        };
+        let a = add_sixteen(&mut digits, |i| row(block, i, load));
+        let b = add_sixteen(&mut digits, |i| row(block, 16 + i, load));
+        [digits[4], digits[5]] = digits[4].full_add(a, b);
+        opposite(digits, 6)
+    }
+}
+
+/// Turns the first `count` digits over.
+#[inline(always)]
+unsafe fn opposite<const N: usize>(mut digits: [Ymm; N], count: usize) -> [Ymm; N] {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
         let all = Ymm(_mm256_set1_epi8(-1));
-        [digits[0], digits[1], digits[2]] = add_seven(|i| row(first, i, load));
-        if let Some((block, places)) = places.split_first_chunk::<8>() {
-            digits[3] = add_eight(&mut digits, |i| row(block, i, load)).xor(all);
-            if let Some((block, places)) = places.split_first_chunk::<16>() {
-                digits[3] = digits[3].xor(all);
-                digits[4] = add_sixteen(&mut digits, |i| row(block, i, load)).xor(all);
-                if let Some((block, _)) = places.split_first_chunk::<32>() {
-                    digits[4] = digits[4].xor(all);
-                    let a = add_sixteen(&mut digits, |i| row(block, i, load));
-                    let b = add_sixteen(&mut digits, |i| row(block, 16 + i, load));
-                    let [digit, carry] = digits[4].full_add(a, b);
-                    digits[4] = digit.xor(all);
-                    digits[5] = carry.xor(all);
-                }
-                digits[3] = digits[3].xor(all);
-            }
-        }
-        for digit in &mut digits[..3] {
+        for digit in &mut digits[..count] {
             *digit = digit.xor(all);
         }
         digits

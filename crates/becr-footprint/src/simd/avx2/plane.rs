@@ -66,10 +66,8 @@ impl Pair {
     #[inline(always)]
     unsafe fn new(a: Ymm, b: Ymm) -> Self {
         // SAFETY: the caller promises AVX2.
-        Self {
-            one: a,
-            differ: unsafe { a.xor(b) },
-        }
+        let differ = unsafe { a.xor(b) };
+        Self { one: a, differ }
     }
 
     /// Adds both bits to `digit` and returns the carry.
