@@ -75,7 +75,12 @@ const LINES_PER_TRIO: usize = 150;
 ///
 /// As for [`log_sums`].
 #[inline(always)]
-unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
+pub(super) unsafe fn tile(
+    job: &Job,
+    place: TilePlace,
+    scratch: &mut Scratch,
+    sink: &mut impl Sink,
+) {
     let TilePlace { layer, tile } = place;
     let (groups, lanes, halves) = (
         job.groups,
