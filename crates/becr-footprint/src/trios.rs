@@ -14,12 +14,14 @@ pub(crate) struct Trio {
     pub(crate) size: Size,
     /// Binary digits of the largest count of a class.
     pub(crate) digits: usize,
+    /// How often distances that fit a byte can be doubled and still do.
+    pub(crate) doublings: u32,
 }
 
 /// The numbers that can occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// Distances and the sums of two classes fit a byte, 256 being taken as 255.
+    /// Distances and the sums of two classes fit a byte, doubled or not, 256 being taken as 255.
     Bytes,
     /// The counts of a class fit a byte.
     ByteCounts,
@@ -84,7 +86,8 @@ impl Trio {
         });
         let [a, b, c, d] = classes.map(|class| class.len());
         let largest = a.max(b).max(c).max(d);
-        let size = if bits <= 256 && a + b < 256 && c + d < 256 {
+        let doublings = (256 / bits.next_power_of_two().min(256)).ilog2();
+        let size = if bits <= 256 && (a + b).max(c + d) << doublings < 256 {
             Size::Bytes
         } else if largest < 256 {
             Size::ByteCounts
@@ -96,6 +99,7 @@ impl Trio {
             classes,
             size,
             digits: largest.ilog2() as usize + 1,
+            doublings: if size == Size::Bytes { doublings } else { 0 },
         }
     }
 
@@ -205,5 +209,8 @@ mod tests {
         assert_eq!(Trio::new([&zero, &a, &b]).size, Size::Bytes);
         let [a, b] = [[0xAAAA_AAAA; 16], [0xCCCC_CCCC; 16]];
         assert_eq!(Trio::new([&[0; 16], &a, &b]).size, Size::ByteCounts);
+        let [a, b] = [[0xAAAA_AAAA; 3], [0xCCCC_CCCC; 3]];
+        let trio = Trio::new([&[0; 3], &a, &b]);
+        assert_eq!((trio.size, trio.doublings), (Size::Bytes, 1));
     }
 }

@@ -146,23 +146,28 @@ unsafe fn count(
 ) {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        match trio.digits {
-            ..=6 => count_digits::<6>(tile, halves, trio, classes, work),
-            7 => count_digits::<7>(tile, halves, trio, classes, work),
-            8 => count_digits::<8>(tile, halves, trio, classes, work),
-            _ => count_digits::<DIGITS>(tile, halves, trio, classes, work),
-        }
+        let count = match (trio.digits, trio.doublings) {
+            (..=6, 0) => count_digits::<6, 0>,
+            (..=6, 1) => count_digits::<6, 1>,
+            (..=6, 2) => count_digits::<6, 2>,
+            (..=6, _) => count_digits::<6, 3>,
+            (7, 0) => count_digits::<7, 0>,
+            (7, _) => count_digits::<7, 1>,
+            (8, _) => count_digits::<8, 0>,
+            _ => count_digits::<DIGITS, 0>,
+        };
+        count(tile, halves, trio, classes, work);
     }
 }
 
-/// [`count`] for counts of at most `N` digits.
+/// [`count`] for counts of at most `N` digits, doubled so many times.
 ///
 /// # Safety
 ///
 /// As for [`log_sums`].
 #[target_feature(enable = "avx2")]
 #[inline(never)]
-unsafe fn count_digits<const N: usize>(
+unsafe fn count_digits<const N: usize, const DOUBLINGS: usize>(
     tile: &Tile,
     halves: usize,
     trio: &Trio,
@@ -187,7 +192,7 @@ unsafe fn count_digits<const N: usize>(
                 if N > 8 {
                     bytes::write_words(&digits, out);
                 } else {
-                    bytes::write(&digits, out);
+                    bytes::write::<N, DOUBLINGS>(&digits, out);
                 }
             }
         }

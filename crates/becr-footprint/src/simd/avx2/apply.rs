@@ -8,8 +8,7 @@ use std::arch::x86_64::*;
 /// How distances become numbers of 16 bits, `t = (h − b/2) / (b/2)` in units of 2⁻¹⁵, 1 being taken as a little less.
 pub(super) struct Scale {
     half: usize,
-    /// `h − b/2` is doubled until `b` would be a power of two or exceed the number's range.
-    byte_doublings: u32,
+    /// What makes the largest of `h − b/2` 2¹⁴, or as much of it as doubling can.
     word_shift: i32,
     /// What a power of two exceeds `b` by, as a part of it.
     stretch: i16,
@@ -20,7 +19,6 @@ impl Scale {
         let full = bits.next_power_of_two();
         Self {
             half: bits / 2,
-            byte_doublings: (256 / full.min(256)).ilog2(),
             word_shift: 15 - full.ilog2() as i32,
             stretch: ((full - bits) * 32768 / bits) as i16,
         }
@@ -71,7 +69,7 @@ unsafe fn add_uses<const USES: usize>(
             add_words::<USES, false>(trio, scale, uses, halves, work);
         } else if scale.stretch != 0 {
             add_bytes::<USES, false, true>(trio, scale, uses, halves, work);
-        } else if is_lifted || scale.byte_doublings != 0 {
+        } else if is_lifted {
             add_bytes::<USES, false, false>(trio, scale, uses, halves, work);
         } else {
             add_bytes::<USES, true, false>(trio, scale, uses, halves, work);
@@ -79,8 +77,8 @@ unsafe fn add_uses<const USES: usize>(
     }
 }
 
-/// For [`Size::Bytes`]. With `SIMPLE`, footprints have 256 bits and no weight is lifted; without `STRETCH`, their bits are
-/// a power of two.
+/// For [`Size::Bytes`]. With `SIMPLE`, footprints have a power of two bits and no weight is lifted; without `STRETCH`, the
+/// former.
 ///
 /// # Safety
 ///
@@ -95,7 +93,7 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
     work: &mut Registers,
 ) {
     let [_, n1, n2, n3] = trio.classes.map(|class| class.len());
-    let byte = |x: usize| _mm256_set1_epi8(x as i8);
+    let byte = |x: usize| _mm256_set1_epi8((x << trio.doublings) as i8);
     let (n1, n3, n23, middle) = (byte(n1), byte(n3), byte(n2 + n3), byte(scale.half));
     let stretch = _mm256_set1_epi16(scale.stretch);
     let Registers { counts, sums, .. } = work;
@@ -111,12 +109,7 @@ unsafe fn add_bytes<const USES: usize, const SIMPLE: bool, const STRETCH: bool>(
         ];
         let mut before = [_mm256_setzero_si256(); 2];
         for (i, used) in uses.into_iter().enumerate() {
-            let mut k = _mm256_sub_epi8(distances[i], middle);
-            if !SIMPLE {
-                for _ in 0..scale.byte_doublings {
-                    k = _mm256_adds_epi8(k, k);
-                }
-            }
+            let k = _mm256_sub_epi8(distances[i], middle);
             let high = _mm256_set1_epi16(0xFF00_u16 as i16);
             let mut pair = [_mm256_slli_epi16::<8>(k), _mm256_and_si256(k, high)];
             for t in &mut pair {

@@ -3,17 +3,27 @@
 use super::plane::Ymm;
 use std::arch::x86_64::*;
 
-/// Writes numbers of up to eight digits as bytes, which take half of the room.
+/// Writes numbers of up to eight digits as bytes, doubled so many times, which take half of the room.
 ///
 /// # Safety
 ///
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn write<const N: usize>(digits: &[Ymm; N], out: &mut [[[i16; 16]; 2]; 8]) {
+pub(super) unsafe fn write<const N: usize, const DOUBLINGS: usize>(
+    digits: &[Ymm; N],
+    out: &mut [[[i16; 16]; 2]; 8],
+) {
     // SAFETY: the caller's promise is ours; a register is what the first of a pair has room for.
     unsafe {
         let zero = _mm256_setzero_si256();
-        let bytes = transpose(std::array::from_fn(|i| digits.get(i).map_or(zero, |d| d.0)));
+        let digit = |i: usize| digits.get(i).map_or(zero, |d| d.0);
+        let bytes = transpose(std::array::from_fn(|i| {
+            if i < DOUBLINGS {
+                zero
+            } else {
+                digit(i - DOUBLINGS)
+            }
+        }));
         for (pair, bytes) in out.iter_mut().zip(bytes) {
             _mm256_store_si256(pair[0].as_mut_ptr().cast(), bytes);
         }
