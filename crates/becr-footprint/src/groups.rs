@@ -1,6 +1,9 @@
 //! A query's token groups as lists of rows and tables of cosines: what the implementations work with.
 
 use crate::query::GroupWeight;
+use crate::sines::WeightedSine;
+use crate::trios::Trio;
+use std::sync::OnceLock;
 
 /// Footprints prepared for counting rows of tiles.
 ///
@@ -18,6 +21,14 @@ pub(crate) struct GroupFootprints {
     /// The uses of groups by terms three at a time, `[layer][triple]`.
     triples: Vec<Triple>,
     triples_per_layer: usize,
+    /// `[layer][group][word]`.
+    footprints: Vec<u32>,
+    /// The group of every use.
+    uses: Vec<usize>,
+    /// The uses three at a time in another way, `[layer][trio]`: made when first asked for.
+    trios: OnceLock<Vec<Trio>>,
+    /// Weighted cosines, one per use.
+    sines: Vec<WeightedSine>,
     /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
     tables: Vec<CosineTable>,
     /// True if every count and distance fits a byte (256 itself is taken as 255).
@@ -142,6 +153,10 @@ impl GroupFootprints {
             others,
             triples,
             triples_per_layer,
+            footprints: footprints.to_vec(),
+            uses,
+            trios: OnceLock::new(),
+            sines: WeightedSine::of_terms(terms),
             tables,
             narrow,
             lowest: lowest_near(bits),
@@ -159,6 +174,17 @@ impl GroupFootprints {
     /// The triples of a layer.
     pub(crate) fn triples(&self, layer: usize) -> &[Triple] {
         &self.triples[layer * self.triples_per_layer..][..self.triples_per_layer]
+    }
+
+    /// The trios of a layer.
+    pub(crate) fn trios(&self, layer: usize) -> &[Trio] {
+        let make = || Trio::of_layers(&self.footprints, self.bits / 32, self.groups, &self.uses);
+        let per_layer = self.uses.len().div_ceil(3);
+        &self.trios.get_or_init(make)[layer * per_layer..][..per_layer]
+    }
+
+    pub(crate) fn sines(&self) -> &[WeightedSine] {
+        &self.sines
     }
 
     pub(crate) fn tables(&self) -> &[CosineTable] {

@@ -60,7 +60,9 @@ mod query;
 mod raw;
 mod relative;
 mod simd;
+mod sines;
 mod tile;
+mod trios;
 mod workspace;
 
 pub use engine::{Document, Engine, Head, Scoring};

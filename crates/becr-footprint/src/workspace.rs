@@ -1,7 +1,7 @@
 //! Buffers that are made once per thread and used for every document.
 
 use crate::tile::{LARGEST, MAX_WIDTH};
-use crate::{CompositeQuery, moments::Moments, pool::Histogram};
+use crate::{CompositeQuery, lsh, moments::Moments, pool::Histogram};
 
 /// The engine's buffers: keep one per thread, so that scoring a document allocates nothing.
 pub struct Workspace {
@@ -73,6 +73,7 @@ pub(crate) struct Scratch {
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,
     pub(crate) composed: [f32; MAX_WIDTH],
+    pub(crate) registers: Registers,
     /// Composed similarities of every term.
     pub(crate) similarities: Vec<Similarities>,
 }
@@ -86,6 +87,7 @@ impl Default for Scratch {
             differences: [[[0; 64]; MAX_WIDTH / 64]; 4],
             distances: Ring::default(),
             composed: [0.0; MAX_WIDTH],
+            registers: Registers::default(),
             similarities: Vec::new(),
         }
     }
@@ -146,6 +148,32 @@ impl Default for Distances {
 #[repr(C, align(64))]
 pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
 
+/// A number of 16 bits per token in the order of 256-bit registers: byte `p` of half a row has eight tokens, one in each
+/// of eight pairs of registers, in the first of the pair if `p` is even.
+pub(crate) type Numbers = [[[i16; 16]; 2]; MAX_WIDTH / 32];
+
+/// What is computed in 256-bit registers.
+#[derive(Default)]
+#[repr(C, align(64))]
+pub(crate) struct Registers {
+    /// Where the rows of a trio lie.
+    pub(crate) places: Places,
+    /// Ones counted in each class of a trio.
+    pub(crate) counts: [Numbers; 4],
+    /// Similarities to the terms that a trio belongs to, by term modulo 4; 0 in the others.
+    pub(crate) sums: [Numbers; 4],
+}
+
+/// Offsets of the rows of a tile.
+#[repr(C, align(64))]
+pub(crate) struct Places(pub(crate) [u16; lsh::MAX_BITS]);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self([0; lsh::MAX_BITS])
+    }
+}
+
 /// A number per token, low and high byte apart; the high bytes only count when footprints exceed 256 bits.
 #[repr(C, align(64))]
 pub(crate) struct Counts {
@@ -184,7 +212,7 @@ pub(crate) struct Ahead {
 
 impl Ahead {
     /// Bytes between what is fetched and what is computed.
-    const LEAD: usize = 24 * 1024;
+    const LEAD: usize = 40 * 1024;
 
     /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
     pub(crate) fn start(&mut self, record: &[u8], next: Next) {

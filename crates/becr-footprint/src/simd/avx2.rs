@@ -1,16 +1,24 @@
-//! AVX2: planes of 256 bits.
+//! AVX2: halves of tiles, 256 tokens wide. The rows of three groups are counted together ([`class`]), the counts turned
+//! into bytes ([`bytes`]), those into distances and weighted cosines ([`apply`]), which are added up term by term.
 
-use super::adder::{BYTE_DIGITS, DIGITS, Plane, sum_rows};
-use super::cosine::{self, Counter};
+mod apply;
+mod bytes;
+mod class;
+mod drain;
+mod order;
+mod plane;
+
+use super::adder::DIGITS;
 use super::document::{self, Backend, TilePlace};
-use super::x86::{fetch, interleave};
+use super::x86::fetch;
 use super::{Job, Sink};
-use crate::groups::RowList;
 use crate::lanes::Lanes;
+use crate::pool::Histogram;
 use crate::tile::Tile;
-use crate::workspace::{Counts, Scratch};
+use crate::trios::Trio;
+use crate::workspace::{Registers, Scratch};
 use crate::{Kernels, Workspace};
-use std::arch::x86_64::*;
+use std::ops::Range;
 
 /// See [`super::Checked::log_sums`].
 ///
@@ -40,7 +48,13 @@ impl Backend for Avx2 {
     #[inline(always)]
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
         // SAFETY: the caller's promise is ours.
-        unsafe { cosine::tile::<Self>(job, place, scratch, sink) }
+        unsafe { tile(job, place, scratch, sink) }
+    }
+
+    #[inline(always)]
+    unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
+        // SAFETY: the caller's promise is ours.
+        unsafe { drain::drain(histograms, kernels, sums) }
     }
 
     #[inline(always)]
@@ -49,160 +63,138 @@ impl Backend for Avx2 {
     }
 }
 
-impl Counter for Avx2 {
-    const FMA: bool = true;
+/// Tokens of half a tile.
+const HALF: usize = 256;
 
-    #[inline(always)]
-    unsafe fn count(tile: Tile, list: &RowList, wide: bool, counts: &mut Counts) {
+/// Cache lines of a tile that are fetched fast enough while its histograms are filled, per trio.
+const LINES_PER_TRIO: usize = 150;
+
+/// The similarities of the tile's tokens to every term.
+///
+/// # Safety
+///
+/// As for [`log_sums`].
+#[inline(always)]
+pub(super) unsafe fn tile(
+    job: &Job,
+    place: TilePlace,
+    scratch: &mut Scratch,
+    sink: &mut impl Sink,
+) {
+    let TilePlace { layer, tile } = place;
+    let (groups, lanes, halves) = (
+        job.groups,
+        Lanes::new(tile.width),
+        tile.width.div_ceil(HALF),
+    );
+    let Scratch {
+        registers: work,
+        similarities,
+        ..
+    } = scratch;
+    let uses = groups.sines().chunks(3);
+    let mut done = 0;
+    let scale = apply::Scale::new(groups.bits);
+    let trios = groups.trios(layer);
+    // What takes little time for much memory has half of it fetched class by class.
+    let lines = tile.rows.len() / 64;
+    let is_fast = lines > LINES_PER_TRIO * trios.len();
+    let lines_per_class = lines.div_ceil(8 * trios.len().max(1));
+    for (i, (trio, uses)) in trios.iter().zip(uses).enumerate() {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            if wide {
-                count::<DIGITS>(tile, list, counts);
+            if is_fast {
+                for k in 0..trio.classes.len() {
+                    sink.fetch_ahead(lines_per_class);
+                    count(&tile, halves, trio, k..k + 1, work);
+                }
             } else {
-                count::<BYTE_DIGITS>(tile, list, counts);
+                count(&tile, halves, trio, 0..trio.classes.len(), work);
             }
+            apply::add(trio, &scale, uses, halves, work);
         }
+        let last = uses.last().map_or(0, |used| used.term);
+        let finished = if i + 1 == trios.len() { last + 1 } else { last };
+        for term in done..finished {
+            // SAFETY: the caller's promise is ours.
+            unsafe {
+                order::take(
+                    &mut work.sums[term % 4],
+                    halves,
+                    lanes,
+                    &mut similarities[term],
+                );
+            };
+        }
+        done = finished;
+    }
+    sink.take(&place, &mut similarities[..job.terms.len()]);
+}
+
+/// Counts the ones in some classes of a trio, in the first ones first.
+///
+/// # Safety
+///
+/// As for [`log_sums`].
+#[inline(always)]
+unsafe fn count(
+    tile: &Tile,
+    halves: usize,
+    trio: &Trio,
+    classes: Range<usize>,
+    work: &mut Registers,
+) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        let count = match (trio.digits, trio.doublings) {
+            (..=6, 0) => count_digits::<6, 0>,
+            (..=6, 1) => count_digits::<6, 1>,
+            (..=6, 2) => count_digits::<6, 2>,
+            (..=6, _) => count_digits::<6, 3>,
+            (7, 0) => count_digits::<7, 0>,
+            (7, _) => count_digits::<7, 1>,
+            (8, _) => count_digits::<8, 0>,
+            _ => count_digits::<DIGITS, 0>,
+        };
+        count(tile, halves, trio, classes, work);
     }
 }
 
+/// [`count`] for counts of at most `N` digits, doubled so many times.
+///
 /// # Safety
 ///
 /// As for [`log_sums`].
 #[target_feature(enable = "avx2")]
-unsafe fn count<const N: usize>(tile: Tile, list: &RowList, counts: &mut Counts) {
-    let (start, stride, lanes) = (tile.rows.as_ptr(), tile.stride(), Lanes::new(tile.width));
-    for half in 0..stride.div_ceil(32) {
-        // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
-        let digits: [Ymm; N] = unsafe {
-            sum_rows(&list.rows, |row| {
-                let at = start.add(usize::from(row) * stride + 32 * half);
-                Ymm(_mm256_loadu_si256(at.cast()))
-            })
-        };
-        let first_lane = 2 * half;
-        write::<N, 0>(&digits, lanes, first_lane, &mut counts.low);
-        if N > BYTE_DIGITS {
-            write::<N, BYTE_DIGITS>(&digits, lanes, first_lane, &mut counts.high);
-        }
-    }
-}
-
-/// Writes the numbers of two lanes of tokens, made of the eight digits from `FIRST` on.
-#[target_feature(enable = "avx2")]
-fn write<const N: usize, const FIRST: usize>(
-    digits: &[Ymm; N],
-    lanes: Lanes,
-    first_lane: usize,
-    bytes: &mut [u8; 512],
+#[inline(never)]
+unsafe fn count_digits<const N: usize, const DOUBLINGS: usize>(
+    tile: &Tile,
+    halves: usize,
+    trio: &Trio,
+    classes: Range<usize>,
+    work: &mut Registers,
 ) {
-    let zero = _mm256_setzero_si256();
-    let eight: [__m256i; 8] = std::array::from_fn(|i| digits.get(FIRST + i).map_or(zero, |d| d.0));
-    let octets = interleave!(
-        eight,
-        _mm256_unpacklo_epi8,
-        _mm256_unpackhi_epi8,
-        _mm256_unpacklo_epi16,
-        _mm256_unpackhi_epi16,
-        _mm256_unpacklo_epi32,
-        _mm256_unpackhi_epi32
-    );
-    // Most rows are as long as their registers: then every octet has a neighbour, and places follow each other evenly.
-    let count = lanes.octets(0);
-    let is_whole = count == lanes.octets(15) && count >= first_lane + 2;
-    let mut at = 8 * first_lane;
-    for (r, &octets) in octets.iter().enumerate() {
-        // Octets at position 2r of both lanes, then those at position 2r + 1.
-        let ordered = _mm256_permute4x64_epi64::<0b11_01_10_00>(transpose(octets));
-        let (even, odd) = (
-            _mm256_castsi256_si128(ordered),
-            _mm256_extracti128_si256::<1>(ordered),
-        );
-        for (position, octets) in [(2 * r, even), (2 * r + 1, odd)] {
-            // SAFETY: the slices are eight or sixteen bytes.
+    if classes.start == 0 {
+        let stride = tile.stride() as u16;
+        for (place, row) in work.places.0.iter_mut().zip(&trio.rows) {
+            *place = row * stride;
+        }
+    }
+    for k in classes {
+        let class = &trio.classes[k];
+        let places = &work.places.0[class.start..class.end];
+        for half in 0..halves {
+            let start = tile.rows[32 * half..].as_ptr();
+            let out = &mut work.counts[k].as_chunks_mut::<8>().0[half];
+            // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
             unsafe {
-                if is_whole {
-                    _mm_storeu_si128(bytes[at..at + 16].as_mut_ptr().cast(), octets);
-                    at += 8 * count;
-                    continue;
-                }
-                let place = &mut bytes[8 * (lanes.first_octet(position) + first_lane)..];
-                match lanes.octets(position).saturating_sub(first_lane) {
-                    0 => (),
-                    1 => _mm_storel_epi64(place[..8].as_mut_ptr().cast(), octets),
-                    _ => _mm_storeu_si128(place[..16].as_mut_ptr().cast(), octets),
+                let digits = class::sum::<N>(places, class, start);
+                if N > 8 {
+                    bytes::write_words(&digits, out);
+                } else {
+                    bytes::write::<N, DOUBLINGS>(&digits, out);
                 }
             }
         }
     }
 }
-
-/// Transposes the 8 × 8 bits of every qword, by swapping blocks of 1, 2 and 4 bits.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn transpose(x: __m256i) -> __m256i {
-    let step1 = |x: __m256i| {
-        let t = _mm256_and_si256(
-            _mm256_xor_si256(x, _mm256_srli_epi64::<7>(x)),
-            _mm256_set1_epi64x(0x00AA_00AA_00AA_00AA),
-        );
-        _mm256_xor_si256(x, _mm256_xor_si256(t, _mm256_slli_epi64::<7>(t)))
-    };
-    let step2 = |x: __m256i| {
-        let t = _mm256_and_si256(
-            _mm256_xor_si256(x, _mm256_srli_epi64::<14>(x)),
-            _mm256_set1_epi64x(0x0000_CCCC_0000_CCCC),
-        );
-        _mm256_xor_si256(x, _mm256_xor_si256(t, _mm256_slli_epi64::<14>(t)))
-    };
-    let step3 = |x: __m256i| {
-        let t = _mm256_and_si256(
-            _mm256_xor_si256(x, _mm256_srli_epi64::<28>(x)),
-            _mm256_set1_epi64x(0x0000_0000_F0F0_F0F0),
-        );
-        _mm256_xor_si256(x, _mm256_xor_si256(t, _mm256_slli_epi64::<28>(t)))
-    };
-    step3(step2(step1(x)))
-}
-
-macro_rules! plane {
-    ($name:ident, $register:ty, $zero:ident, $xor:ident, $and:ident, $or:ident) => {
-        #[derive(Clone, Copy)]
-        struct $name($register);
-
-        // SAFETY of every block: the trait's caller promises a CPU that has AVX2.
-        impl Plane for $name {
-            #[inline(always)]
-            unsafe fn zero() -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $zero() })
-            }
-            #[inline(always)]
-            unsafe fn xor(self, other: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $xor(self.0, other.0) })
-            }
-            #[inline(always)]
-            unsafe fn and(self, other: Self) -> Self {
-                // SAFETY: see above.
-                Self(unsafe { $and(self.0, other.0) })
-            }
-            #[inline(always)]
-            unsafe fn full_add(self, b: Self, c: Self) -> [Self; 2] {
-                // SAFETY: see above.
-                unsafe {
-                    let differ = $xor(self.0, b.0);
-                    let carry = $or($and(self.0, b.0), $and(differ, c.0));
-                    [Self($xor(differ, c.0)), Self(carry)]
-                }
-            }
-        }
-    };
-}
-plane!(
-    Ymm,
-    __m256i,
-    _mm256_setzero_si256,
-    _mm256_xor_si256,
-    _mm256_and_si256,
-    _mm256_or_si256
-);

@@ -106,7 +106,8 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
     let TilePlace { layer, tile } = place;
     let (groups, rows, lanes) = (job.groups, Rows::new(&tile), Lanes::new(tile.width));
     let triples = groups.triples(layer);
-    let steps = 4 * triples.len();
+    // Half of the memory to fetch while counting, at every pair of classes.
+    let lines = (tile.rows.len() / 128).div_ceil(4 * triples.len().max(1));
     let mut triples = triples.iter();
     let (mut tables, mut measured, mut used) = (groups.tables(), 0, 0);
     for (uses, similarities) in job.terms.iter().zip(&mut scratch.similarities) {
@@ -118,7 +119,7 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
             let between = &mut scratch.differences;
             // SAFETY: the caller's promise is ours.
             unsafe {
-                let meanwhile = || sink.meanwhile(&place, steps);
+                let meanwhile = || sink.fetch_ahead(lines);
                 if triple.is_even {
                     measure::<W, 6>(&rows, triple, groups.lowest, slots, between, meanwhile);
                 } else {

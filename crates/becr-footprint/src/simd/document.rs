@@ -1,10 +1,11 @@
 //! Scoring a document, for any backend: tiles in, similarities to the pool.
 
-use super::{Job, Sink, histogram};
-use crate::moments::{FEWEST, Moments, Window};
+use super::pooling::Pool;
+use super::{Job, Sink};
+use crate::moments::{Moments, Window};
 use crate::pool::{self, Histogram};
-use crate::tile::{LARGEST, MAX_WIDTH, Tile};
-use crate::workspace::{Ahead, Scratch, Similarities};
+use crate::tile::{LARGEST, Tile};
+use crate::workspace::{Scratch, Similarities};
 use crate::{Kernels, Relative, Workspace};
 
 /// What an implementation provides.
@@ -112,6 +113,9 @@ pub(super) unsafe fn log_sums<B: Backend>(
     for layer in 0..job.document.layout().layers() {
         let sums = &mut out[layer * terms * kernels.len()..][..terms * kernels.len()];
         sums.fill(0.0);
+        for moments in &mut moments[..terms] {
+            moments.window = None;
+        }
         let mut sink = Pool::<B> {
             relative: job.document.relative_to(),
             kernels,
@@ -119,6 +123,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
             moments: &mut moments[..terms],
             sums,
             ahead,
+            fetched: 0,
             backend: std::marker::PhantomData,
         };
         // SAFETY: the caller's promise is ours.
@@ -126,115 +131,6 @@ pub(super) unsafe fn log_sums<B: Backend>(
         sink.flush();
     }
     pool::logarithms(out, kernels.epsilon());
-}
-
-struct Pool<'a, B> {
-    relative: Option<Relative<'a>>,
-    kernels: &'a Kernels,
-    histograms: &'a mut [Histogram],
-    moments: &'a mut [Moments],
-    /// `[term][kernel]`.
-    sums: &'a mut [f32],
-    ahead: &'a mut Ahead,
-    backend: std::marker::PhantomData<B>,
-}
-
-impl<B: Backend> Pool<'_, B> {
-    /// Decides by the first tile of a layer how the terms are pooled.
-    #[inline(always)]
-    fn begin(&mut self, tokens: usize, similarities: &[Similarities]) {
-        let windows = self.kernels.windows();
-        for (moments, similarities) in self.moments.iter_mut().zip(similarities) {
-            // SAFETY: whoever made this pool promised a CPU for the backend.
-            let bounds = || unsafe { B::bounds(similarities, tokens) };
-            let serves = B::MOMENTS && tokens >= FEWEST;
-            let window = serves.then(bounds).and_then(Window::around);
-            moments.window = window.filter(|&window| windows.allow(window));
-        }
-    }
-
-    #[inline(always)]
-    fn flush(&mut self) {
-        let kernels = self.kernels.len();
-        // SAFETY: whoever made this pool promised a CPU for the backend.
-        unsafe {
-            for (moments, sums) in (self.moments.iter_mut()).zip(self.sums.chunks_mut(kernels)) {
-                if let Some(window) = moments.window {
-                    B::finish(moments, window, self.kernels, sums);
-                }
-            }
-            if self.moments.iter().any(|moments| moments.window.is_none()) {
-                B::drain(self.histograms, self.kernels, self.sums);
-            }
-        }
-    }
-
-    /// Adds the tokens of a tile, and fetches as many lines as it has meanwhile.
-    #[inline(always)]
-    fn add(&mut self, tokens: usize, lines: usize, similarities: &[Similarities]) {
-        let terms = similarities.len();
-        if self.moments.iter().all(|moments| moments.window.is_none()) {
-            let lines = lines.div_ceil(histogram::steps(terms, tokens).max(1));
-            return histogram::add(self.histograms, similarities, tokens, || {
-                self.ahead.advance(lines, B::fetch);
-            });
-        }
-        let lines = lines.div_ceil(terms * tokens.div_ceil(32));
-        for i in 0..terms {
-            let Some(window) = self.moments[i].window else {
-                let one = i..i + 1;
-                histogram::add(
-                    &mut self.histograms[one.clone()],
-                    &similarities[one],
-                    tokens,
-                    || (),
-                );
-                continue;
-            };
-            let meanwhile = || self.ahead.advance(lines, B::fetch);
-            // SAFETY: whoever made this pool promised a CPU for the backend.
-            unsafe {
-                B::add(
-                    &similarities[i],
-                    tokens,
-                    window,
-                    &mut self.moments[i],
-                    meanwhile,
-                )
-            };
-        }
-    }
-}
-
-impl<B: Backend> Sink for Pool<'_, B> {
-    #[inline(always)]
-    fn meanwhile(&mut self, place: &TilePlace, steps: usize) {
-        let lines = place.tile.rows.len() / 64;
-        self.ahead.advance((lines / 2).div_ceil(steps), B::fetch);
-    }
-
-    #[inline(always)]
-    fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]) {
-        let (first, tokens) = (place.tile.first, place.tile.tokens);
-        if let Some(relative) = self.relative {
-            relative.complete(first, tokens, similarities);
-        }
-        if first == 0 {
-            self.begin(tokens, similarities);
-        }
-        // Histograms and moments have room for so many tokens, then they must be emptied.
-        if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH)
-            || self.moments.iter().any(Moments::is_full)
-        {
-            self.flush();
-        }
-        // As much memory is fetched as the tile has, while the CPU has little else to wait for.
-        self.add(tokens, place.tile.rows.len() / 128, similarities);
-        let sums = self.sums.chunks_exact_mut(self.kernels.len());
-        for (similarities, sums) in similarities.iter().zip(sums) {
-            pool::add_narrow_kernels(&similarities.0[..tokens], self.kernels, sums);
-        }
-    }
 }
 
 /// See [`super::Checked::similarities`].

@@ -22,6 +22,7 @@ mod drain512;
 mod histogram;
 #[cfg(target_arch = "x86_64")]
 mod moments512;
+mod pooling;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod rows512;
@@ -172,11 +173,12 @@ pub(crate) struct Job<'a> {
 
 /// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
+    /// Has some cache lines fetched that will be read later.
+    #[inline(always)]
+    fn fetch_ahead(&mut self, _lines: usize) {}
+
     /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
-
-    /// Is called now and then while the similarities are computed, `steps` times in all.
-    fn meanwhile(&mut self, _place: &TilePlace, _steps: usize) {}
 }
 
 /// An [`Implementation`] that this CPU is known to run.

@@ -8,7 +8,7 @@ use crate::groups::Triple;
 ///
 /// # Safety
 ///
-/// As for [`sum_rows`].
+/// As for [`Plane`]; `load` must be right to call with every offset of the list.
 #[inline(always)]
 unsafe fn sum_class<P: Plane, const N: usize>(list: &[u16], load: &impl Fn(u16) -> P) -> [P; N] {
     // SAFETY: the caller's promise is ours.
@@ -78,7 +78,7 @@ unsafe fn minus<P: Subtract, const C: usize>(a: [P; C], b: [P; C]) -> [P; 8] {
 ///
 /// # Safety
 ///
-/// As for [`sum_rows`].
+/// As for [`Plane`]; `load` must be right to call with every offset of the list.
 #[inline(always)]
 pub(super) unsafe fn differences<P: Subtract, const C: usize>(
     triple: &Triple,

@@ -1,0 +1,113 @@
+//! Pooling the similarities of a layer, tile by tile: by moments where they serve, in histograms elsewhere.
+
+use super::document::{Backend, TilePlace};
+use super::{Sink, histogram};
+use crate::moments::{FEWEST, Moments, Window};
+use crate::pool::{self, Histogram};
+use crate::tile::MAX_WIDTH;
+use crate::workspace::{Ahead, Similarities};
+use crate::{Kernels, Relative};
+
+/// The sums of kernels of a layer, in the making.
+pub(super) struct Pool<'a, B> {
+    pub(super) relative: Option<Relative<'a>>,
+    pub(super) kernels: &'a Kernels,
+    pub(super) histograms: &'a mut [Histogram],
+    /// Those without a window leave their term to its histogram.
+    pub(super) moments: &'a mut [Moments],
+    /// `[term][kernel]`.
+    pub(super) sums: &'a mut [f32],
+    pub(super) ahead: &'a mut Ahead,
+    /// Lines that were fetched while the tile was counted.
+    pub(super) fetched: usize,
+    pub(super) backend: std::marker::PhantomData<B>,
+}
+
+impl<B: Backend> Pool<'_, B> {
+    /// Decides by the first tile of a layer how the terms are pooled.
+    #[inline(always)]
+    fn begin(&mut self, tokens: usize, similarities: &[Similarities]) {
+        if !B::MOMENTS || tokens < FEWEST {
+            return;
+        }
+        let windows = self.kernels.windows();
+        for (moments, similarities) in self.moments.iter_mut().zip(similarities) {
+            // SAFETY: whoever made this pool promised a CPU for the backend.
+            let bounds = unsafe { B::bounds(similarities, tokens) };
+            moments.window = Window::around(bounds).filter(|&window| windows.allow(window));
+        }
+    }
+
+    /// Adds all tokens up.
+    #[inline(always)]
+    pub(super) fn flush(&mut self) {
+        let sums = self.sums.chunks_exact_mut(self.kernels.len());
+        for (moments, sums) in self.moments.iter_mut().zip(sums) {
+            if let Some(window) = moments.window {
+                // SAFETY: whoever made this pool promised a CPU for the backend.
+                unsafe { B::finish(moments, window, self.kernels, sums) };
+            }
+        }
+        if self.moments.iter().any(|moments| moments.window.is_none()) {
+            // SAFETY: as above.
+            unsafe { B::drain(self.histograms, self.kernels, self.sums) };
+        }
+    }
+
+    /// Takes the tokens of a tile, and fetches so many lines meanwhile.
+    #[inline(always)]
+    fn add(&mut self, tokens: usize, lines: usize, similarities: &[Similarities]) {
+        let terms = similarities.len();
+        if self.moments.iter().all(|moments| moments.window.is_none()) {
+            let lines = lines.div_ceil(histogram::steps(terms, tokens).max(1));
+            return histogram::add(self.histograms, similarities, tokens, || {
+                self.ahead.advance(lines, B::fetch);
+            });
+        }
+        let lines = lines.div_ceil(terms * tokens.div_ceil(32));
+        let histograms = self.histograms.as_chunks_mut::<1>().0;
+        let lists = similarities.as_chunks::<1>().0;
+        for ((moments, histogram), list) in self.moments.iter_mut().zip(histograms).zip(lists) {
+            if let Some(window) = moments.window {
+                let meanwhile = || self.ahead.advance(lines, B::fetch);
+                // SAFETY: whoever made this pool promised a CPU for the backend.
+                unsafe { B::add(&list[0], tokens, window, moments, meanwhile) };
+            } else {
+                histogram::add(histogram, list, tokens, || ());
+            }
+        }
+    }
+}
+
+impl<B: Backend> Sink for Pool<'_, B> {
+    #[inline(always)]
+    fn fetch_ahead(&mut self, lines: usize) {
+        self.fetched += lines;
+        self.ahead.advance(lines, B::fetch);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]) {
+        let (first, tokens) = (place.tile.first, place.tile.tokens);
+        if let Some(relative) = self.relative {
+            relative.complete(first, tokens, similarities);
+        }
+        if first == 0 {
+            self.begin(tokens, similarities);
+        }
+        // Histograms and moments have room for so many tokens, then they must be emptied.
+        if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH)
+            || self.moments.iter().any(Moments::is_full)
+        {
+            self.flush();
+        }
+        // As much memory is fetched as the tile has, while the CPU has little else to wait for.
+        let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);
+        self.fetched = 0;
+        self.add(tokens, lines, similarities);
+        let sums = self.sums.chunks_exact_mut(self.kernels.len());
+        for (similarities, sums) in similarities.iter().zip(sums) {
+            pool::add_narrow_kernels(&similarities.0[..tokens], self.kernels, sums);
+        }
+    }
+}
