@@ -1,7 +1,6 @@
 //! AVX-512 as Ice Lake and Zen 4 have it: weighted cosines come from tables in registers, 64 tokens at a time.
 
-use super::avx512::Avx512;
-use super::cosine;
+use super::avx2;
 use super::document::{self, Backend, TilePlace};
 use super::rows512::{Rows, Ymm, Zmm};
 use super::triple::differences;
@@ -49,7 +48,7 @@ impl Backend for Avx512Vpopcnt {
         // SAFETY: the caller's promise is ours.
         unsafe {
             if !job.groups.narrow {
-                cosine::tile::<Avx512>(job, place, scratch, sink);
+                avx2::tile(job, place, scratch, sink);
             } else if place.tile.width > 256 {
                 tile::<Zmm>(job, place, scratch, sink);
             } else {

@@ -119,6 +119,8 @@ pub(super) unsafe fn log_sums<B: Backend>(
         let mut sink = Pool::<B> {
             relative: job.document.relative_to(),
             kernels,
+            // With wider footprints memory takes the time, and histograms leave more of it to the fetches.
+            by_moments: B::MOMENTS && job.groups.narrow,
             histograms,
             moments: &mut moments[..terms],
             sums,

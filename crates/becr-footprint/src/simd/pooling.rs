@@ -12,6 +12,8 @@ use crate::{Kernels, Relative};
 pub(super) struct Pool<'a, B> {
     pub(super) relative: Option<Relative<'a>>,
     pub(super) kernels: &'a Kernels,
+    /// False if histograms serve in any case.
+    pub(super) by_moments: bool,
     pub(super) histograms: &'a mut [Histogram],
     /// Those without a window leave their term to its histogram.
     pub(super) moments: &'a mut [Moments],
@@ -27,7 +29,7 @@ impl<B: Backend> Pool<'_, B> {
     /// Decides by the first tile of a layer how the terms are pooled.
     #[inline(always)]
     fn begin(&mut self, tokens: usize, similarities: &[Similarities]) {
-        if !B::MOMENTS || tokens < FEWEST {
+        if !self.by_moments || tokens < FEWEST {
             return;
         }
         let windows = self.kernels.windows();
