@@ -241,7 +241,7 @@ mod tests {
                 let (centre, radius) = (i32::from(window.centre), i32::from(window.radius));
                 prop_assert!(centre - radius <= low.into() && centre + radius >= high.into());
                 prop_assert!(2 * radius <= i32::from(high) - i32::from(low) + 3 * STEP);
-                let edge = (radius << window.shift) as i64 * i64::from(window.factor) >> 15;
+                let edge = ((radius << window.shift) * i32::from(window.factor)) >> 15;
                 prop_assert!((16_100..=16_220).contains(&edge), "{window:?}: {edge}");
             } else {
                 prop_assert!(i32::from(high) - i32::from(low) > 30_000 || low < -32_000 || high > 32_000);

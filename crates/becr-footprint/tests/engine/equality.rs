@@ -157,6 +157,33 @@ fn one_narrow_kernel_among_wide_ones() {
     }
 }
 
+#[test]
+fn nothing_of_a_document_is_left_for_the_next() {
+    let mut random = Random(5);
+    let wide = Kernels::new(vec![-0.5, 0.0, 0.8], vec![0.5; 3], 1e-10).expect("valid");
+    let mixed = Kernels::new(vec![0.9, 0.1], vec![0.09, 0.01], 1e-10).expect("valid");
+    let narrow = Kernels::new(vec![1.0], vec![0.01], 1e-10).expect("valid");
+    for implementation in Implementation::available() {
+        let engine = Engine::with(implementation).expect("available");
+        let mut work = Workspace::new();
+        for tokens in [857, 0, 1, 64, 2000, 0, 63] {
+            for kernels in [&Kernels::paper(), &wide, &mixed, &narrow] {
+                let case = Case::random(&mut random, 256, 1, tokens);
+                let (query, tiles) = (case.composite_query(), case.tiles());
+                let document = case.footprints(&tiles);
+                let pool = |work: &mut Workspace| {
+                    let mut sums = vec![f32::NAN; case.terms.len() * kernels.len()];
+                    engine
+                        .log_sums(&query, kernels, &document, None, work, &mut sums)
+                        .expect("comparable");
+                    sums
+                };
+                assert_eq!(pool(&mut work), pool(&mut Workspace::new()), "{tokens}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]

@@ -18,6 +18,7 @@ pub(super) struct Meter<'a> {
 }
 
 /// Milliseconds per query.
+#[derive(Clone, Copy)]
 pub(super) struct Timing {
     pub(super) ms: f64,
     /// Of reading the same bytes.
