@@ -17,6 +17,10 @@ pub(crate) const LANES: usize = 16;
 const STEP: i32 = 256;
 /// Widest window that polynomials follow a kernel in, from its centre, in widths σ of the kernel.
 const REACH: f32 = 1.8;
+/// Widest window that degree 10 is enough for.
+const SHORT_REACH: f32 = 1.45;
+/// That degree.
+pub(crate) const SHORT: usize = 10;
 /// The edge of a window as a number of 14 fractional bits, a little below 1, so that twice of it fits 16 bits.
 const EDGE: i32 = 16_220;
 /// What the product of two powers of 12 fractional bits must be divided by.
@@ -31,11 +35,13 @@ pub(crate) struct Window {
     /// fractional bits are: that makes the polynomials' argument, with 14 fractional bits.
     pub(crate) shift: u32,
     pub(crate) factor: i16,
+    /// The degree of its polynomials.
+    pub(crate) degree: usize,
 }
 
 impl Window {
     /// The smallest one that holds the similarities from `low` to `high`, if there is one.
-    pub(crate) fn around([low, high]: [i16; 2]) -> Option<Self> {
+    fn around([low, high]: [i16; 2]) -> Option<Self> {
         let (low, high) = (i32::from(low), i32::from(high));
         let centre = ((low + high) / 2 + STEP / 2).div_euclid(STEP) * STEP;
         let radius = (high - centre).max(centre - low).max(1);
@@ -51,6 +57,7 @@ impl Window {
                 radius: radius as u16,
                 shift,
                 factor: ((EDGE << 15) / (radius << shift)) as i16,
+                degree: DEGREE,
             }
         })
     }
@@ -129,7 +136,7 @@ fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
     let mut powers = [0.0; TERMS];
     let (mut before, mut this) = ([0.0; TERMS], [0.0; TERMS]);
     (before[1], this[0]) = (1.0, 1.0); // T₋₁ = T₁
-    for coefficient in chebyshev {
+    for coefficient in chebyshev.into_iter().take(window.degree + 1) {
         for (power, t) in powers.iter_mut().zip(this) {
             *power += coefficient * t;
         }
@@ -148,8 +155,9 @@ fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
 pub(crate) struct Windows {
     /// Centre and width of the kernels, of those that polynomials follow.
     kernels: Vec<Option<(f32, f32)>>,
-    /// Radii, in steps.
+    /// Radii, in steps, and how many of them have a low degree.
     radii: usize,
+    short: usize,
     /// `[centre][radius]`.
     known: Vec<OnceLock<Box<Polynomials>>>,
 }
@@ -158,18 +166,28 @@ impl Windows {
     pub(crate) fn new(kernels: Vec<Option<(f32, f32)>>) -> Self {
         let narrowest = kernels.iter().flatten().map(|k| k.1).reduce(f32::min);
         // Wider windows would hold similarities of half the range, which no kernel's polynomial could follow better.
-        let widest = narrowest.map_or(0.0, |sigma| (REACH * sigma).min(0.5));
-        let radii = (widest * 32768.0) as usize / STEP as usize;
+        let steps = |reach: f32| {
+            let widest = narrowest.map_or(0.0, |sigma| (reach * sigma).min(0.5));
+            (widest * 32768.0) as usize / STEP as usize
+        };
+        let radii = steps(REACH);
         Self {
             known: vec![OnceLock::new(); radii * (65536 / STEP as usize)],
             kernels,
             radii,
+            short: steps(SHORT_REACH),
         }
     }
 
-    /// True if polynomials follow the kernels on the window.
-    pub(crate) fn allow(&self, window: Window) -> bool {
-        window.steps() <= self.radii
+    /// The window around bounds, if polynomials follow the kernels on it.
+    pub(crate) fn around(&self, bounds: [i16; 2]) -> Option<Window> {
+        let window = Window::around(bounds)?;
+        let degree = if window.steps() <= self.short {
+            SHORT
+        } else {
+            DEGREE
+        };
+        (window.steps() <= self.radii).then_some(Window { degree, ..window })
     }
 
     /// The polynomials of a window that is allowed.
@@ -252,7 +270,8 @@ mod tests {
     #[test]
     fn polynomials_follow_kernels() {
         for (low, high) in [(-4000, 4000), (0, 5000), (-9000, -3000), (12_000, 17_000)] {
-            let window = Window::around([low, high]).expect("fits");
+            let window = Windows::new(vec![Some((0.0, 0.1))]).around([low, high]);
+            let window = window.expect("allowed");
             for mu in [-0.9, -0.3, 0.0, 0.1, 0.5, 1.0] {
                 let kernel = |c: f64| (-0.5 * ((c - mu) / 0.1).powi(2)).exp();
                 let coefficients = coefficients(window, mu, 0.1);
@@ -291,8 +310,15 @@ mod tests {
             assert_eq!(Window::around(ends), None);
         }
         let windows = Windows::new(vec![Some((0.5, 0.1)), None, Some((0.0, 0.3))]);
-        let allowed = |radius: i16| windows.allow(Window::around([-radius, radius]).expect("fits"));
-        assert!(allowed(100) && allowed(5_600) && !allowed(6_000));
-        assert!(!Windows::new(vec![None]).allow(Window::around([0, 10]).expect("fits")));
+        let degree = |radius: i16| {
+            windows
+                .around([-radius, radius])
+                .map(|window| window.degree)
+        };
+        assert_eq!(
+            [100, 4_600, 5_000, 5_600, 6_000].map(degree),
+            [Some(SHORT), Some(SHORT), Some(DEGREE), Some(DEGREE), None]
+        );
+        assert_eq!(Windows::new(vec![None]).around([0, 10]), None);
     }
 }

@@ -3,7 +3,7 @@
 use super::drain512::add_lanes;
 use crate::Kernels;
 use crate::kernels::Lanes;
-use crate::moments::{DEGREE, LANES, Moments, Row, TERMS, Window};
+use crate::moments::{DEGREE, LANES, Moments, Row, SHORT, TERMS, Window};
 use crate::tile::MAX_WIDTH;
 use std::arch::x86_64::*;
 
@@ -58,9 +58,32 @@ pub(super) unsafe fn bounds(similarities: &[i16; MAX_WIDTH], tokens: usize) -> [
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 F, BW, VBMI2 and VNNI; the moments are not full.
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vnni,popcnt")]
+/// The CPU has AVX-512 F, BW, VBMI2, VNNI and POPCNT; the moments are not full.
+#[inline(always)]
 pub(super) unsafe fn add(
+    similarities: &[i16; MAX_WIDTH],
+    tokens: usize,
+    window: Window,
+    moments: &mut Moments,
+    meanwhile: impl FnMut(),
+) {
+    // SAFETY: the caller's promise is ours.
+    unsafe {
+        if window.degree == SHORT {
+            add_powers::<SHORT>(similarities, tokens, window, moments, meanwhile);
+        } else {
+            add_powers::<DEGREE>(similarities, tokens, window, moments, meanwhile);
+        }
+    }
+}
+
+/// As [`add`], up to a power, which is [`SHORT`] or [`DEGREE`].
+///
+/// # Safety
+///
+/// As for [`add`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx512vnni,popcnt")]
+unsafe fn add_powers<const N: usize>(
     similarities: &[i16; MAX_WIDTH],
     tokens: usize,
     window: Window,
@@ -76,7 +99,7 @@ pub(super) unsafe fn add(
     let blocks = similarities.as_chunks::<TOKENS>().0;
     // SAFETY: sums and blocks are registers; there is room for the similarities of a tile and a register beyond.
     unsafe {
-        let mut sums = [_mm512_setzero_si512(); DEGREE];
+        let mut sums = [_mm512_setzero_si512(); N];
         for (sum, kept) in sums.iter_mut().zip(&moments.powers) {
             *sum = _mm512_load_si512(kept.as_ptr().cast());
         }
@@ -296,8 +319,8 @@ mod tests {
             let mut tile = Similarities([0; MAX_WIDTH]);
             tile.0[..first.len()].copy_from_slice(first);
             // SAFETY: the CPU was found able.
-            let window = Window::around(unsafe { bounds(&tile.0, first.len()) });
-            let Some(window) = window.filter(|&window| kernels.windows().allow(window)) else {
+            let window = kernels.windows().around(unsafe { bounds(&tile.0, first.len()) });
+            let Some(window) = window else {
                 return Ok(());
             };
             // SAFETY: the CPU was found able.

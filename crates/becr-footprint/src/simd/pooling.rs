@@ -2,7 +2,7 @@
 
 use super::document::{Backend, TilePlace};
 use super::{Sink, histogram};
-use crate::moments::{FEWEST, Moments, Window};
+use crate::moments::{FEWEST, Moments};
 use crate::pool::{self, Histogram};
 use crate::tile::MAX_WIDTH;
 use crate::workspace::{Ahead, Similarities};
@@ -36,7 +36,7 @@ impl<B: Backend> Pool<'_, B> {
         for (moments, similarities) in self.moments.iter_mut().zip(similarities) {
             // SAFETY: whoever made this pool promised a CPU for the backend.
             let bounds = unsafe { B::bounds(similarities, tokens) };
-            moments.window = Window::around(bounds).filter(|&window| windows.allow(window));
+            moments.window = windows.around(bounds);
         }
     }
 
