@@ -1,7 +1,7 @@
 //! The RBF kernels: μ, σ, and what is precomputed from them.
 
 use crate::Error;
-use crate::moments::{self, Row, Windows};
+use crate::moments::{Row, Windows};
 
 /// The most kernels an engine takes.
 pub const MAX_KERNELS: usize = 32;
@@ -12,7 +12,7 @@ const NARROWEST_BINNED: f32 = 0.08;
 /// Bins over [−1, 1): the high byte of a similarity in units of 2⁻¹⁵, so that negative ones come last.
 pub(crate) const BINS: usize = 256;
 
-/// Bins that are worked on side by side.
+/// Bins or kernels that are worked on side by side.
 pub(crate) const LANES: usize = 16;
 
 /// A kernel within each of sixteen bins: the parabola `a + b·x + c·x²` in the low byte `x` of the similarity.
@@ -37,8 +37,8 @@ pub struct Kernels {
     narrow: Vec<usize>,
     /// The others as polynomials.
     windows: Windows,
-    /// Sixteen kernels at a time.
-    lanes: Vec<Lanes>,
+    /// All, sixteen at a time.
+    sixteens: Vec<Sixteen>,
 }
 
 impl Kernels {
@@ -74,10 +74,10 @@ impl Kernels {
         let wide: Vec<_> = pairs()
             .map(|(&mu, &sigma)| (!Self::is_narrow(sigma)).then_some((mu, sigma)))
             .collect();
-        let lanes = wide.chunks(moments::LANES).map(Lanes::new).collect();
+        let sixteens = wide.chunks(LANES).map(Sixteen::new).collect();
         Ok(Self {
             windows: Windows::new(wide),
-            lanes,
+            sixteens,
             mu,
             sigma,
             epsilon,
@@ -144,14 +144,14 @@ impl Kernels {
         &self.windows
     }
 
-    pub(crate) fn lanes(&self) -> &[Lanes] {
-        &self.lanes
+    pub(crate) fn sixteens(&self) -> &[Sixteen] {
+        &self.sixteens
     }
 }
 
 /// Sixteen kernels side by side, or fewer.
 #[derive(Debug, Clone)]
-pub(crate) struct Lanes {
+pub(crate) struct Sixteen {
     pub(crate) mu: Row,
     /// `−½/σ²` for powers of two.
     pub(crate) scale: Row,
@@ -159,11 +159,11 @@ pub(crate) struct Lanes {
     pub(crate) wide: u16,
 }
 
-impl Lanes {
+impl Sixteen {
     fn new(kernels: &[Option<(f32, f32)>]) -> Self {
         let mut lanes = Self {
-            mu: Row([0.0; moments::LANES]),
-            scale: Row([0.0; moments::LANES]),
+            mu: Row([0.0; LANES]),
+            scale: Row([0.0; LANES]),
             wide: 0,
         };
         for (lane, kernel) in kernels.iter().enumerate() {

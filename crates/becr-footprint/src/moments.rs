@@ -4,15 +4,16 @@
 //! polynomial of degree 12 but for a part in thousands of its largest value there, so that its sum over the tokens in the
 //! window follows from the sums of their first twelve powers, which vector units add up many tokens at a time. The few
 //! tokens outside, which are all that some kernels see, are computed one by one. Windows are chosen such that there are
-//! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels.
+//! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels, unless
+//! nearly all of the other tokens, a thousand or more, are the same.
 
+use crate::kernels::LANES;
+use crate::tile::MAX_WIDTH;
 use std::f64::consts::PI;
 use std::sync::{LazyLock, OnceLock};
 
 /// The degree of the polynomials.
 pub(crate) const DEGREE: usize = 12;
-/// Kernels that are worked on side by side.
-pub(crate) const LANES: usize = 16;
 /// Windows begin and end at multiples of this, in units of 2⁻¹⁵: so their polynomials can be kept.
 const STEP: i32 = 256;
 /// Widest window that polynomials follow a kernel in, from its centre, in widths σ of the kernel.
@@ -213,10 +214,10 @@ pub(crate) struct Moments {
 }
 
 /// Similarities that are kept until they must be computed: those of two tiles, and what a register writes beyond.
-pub(crate) const OUTSIDE: usize = 2 * crate::tile::MAX_WIDTH + 32;
+pub(crate) const OUTSIDE: usize = 2 * MAX_WIDTH + 32;
 
 /// Tokens that the powers have room for.
-pub(crate) const ROOM: usize = 3 * crate::tile::MAX_WIDTH;
+pub(crate) const ROOM: usize = 3 * MAX_WIDTH;
 
 /// Fewest tokens that are worth it.
 pub(crate) const FEWEST: usize = 64;
@@ -234,9 +235,9 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// True if all tokens of a tile must be added up before any more are.
+    /// True if there may be no room for another tile.
     pub(crate) fn is_full(&self) -> bool {
-        self.tokens >= ROOM || self.found >= OUTSIDE / 2
+        self.tokens > ROOM - MAX_WIDTH || self.found > MAX_WIDTH
     }
 
     /// Forgets all tokens.

@@ -3,7 +3,8 @@
 use crate::tile::{LARGEST, MAX_WIDTH};
 use crate::{CompositeQuery, lsh, moments::Moments, pool::Histogram};
 
-/// The engine's buffers: keep one per thread, so that scoring a document allocates nothing.
+/// The engine's buffers: keep one per thread, so that scoring a document allocates nothing but, once each, the tables of
+/// windows of similarities ([`Kernels`](crate::Kernels) keeps them) and of queries.
 pub struct Workspace {
     pub(crate) scratch: Box<Scratch>,
     /// A copy of the document's last tile, if there is nothing to read behind it.

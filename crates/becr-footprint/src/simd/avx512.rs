@@ -36,7 +36,7 @@ pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32
     unsafe { document::similarities::<Avx512>(job, work, out) }
 }
 
-pub(super) struct Avx512;
+struct Avx512;
 
 impl Backend for Avx512 {
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! AVX-512 as Ice Lake and Zen 4 have it: weighted cosines come from tables in registers, 64 tokens at a time.
+//! AVX-512 as Ice Lake and Zen 4 have it: weighted cosines come from tables in registers, 64 tokens at a time. Footprints
+//! of more than 256 bits, whose distances do not fit a byte, are left to AVX2's way.
 
 use super::avx2;
 use super::document::{self, Backend, TilePlace};
@@ -18,7 +19,7 @@ use std::arch::x86_64::*;
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 F, BW, DQ, VL, VBMI, GFNI, AVX2, FMA and BMI2.
+/// The CPU has AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VNNI, GFNI, AVX2, FMA, BMI1, BMI2 and POPCNT.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,fma,bmi1,bmi2,popcnt"
 )]

@@ -2,8 +2,8 @@
 
 use super::drain512::add_lanes;
 use crate::Kernels;
-use crate::kernels::Lanes;
-use crate::moments::{DEGREE, LANES, Moments, Row, SHORT, TERMS, Window};
+use crate::kernels::{LANES, Sixteen};
+use crate::moments::{DEGREE, Moments, Row, SHORT, TERMS, Window};
 use crate::tile::MAX_WIDTH;
 use std::arch::x86_64::*;
 
@@ -166,7 +166,7 @@ pub(super) unsafe fn finish(
     sums: &mut [f32],
 ) {
     let polynomials = kernels.windows().polynomials(window);
-    let lanes = kernels.lanes().iter().zip(polynomials.rows());
+    let lanes = kernels.sixteens().iter().zip(polynomials.rows());
     // SAFETY: the caller's promise is ours; rows are registers; as many sums are read and written as there are.
     unsafe {
         let powers = total(moments);
@@ -210,10 +210,10 @@ unsafe fn total(moments: &Moments) -> [f32; TERMS] {
 
 /// The kernels, side by side, of the similarities outside of the window, one after the other.
 #[inline(always)]
-unsafe fn outside(moments: &Moments, lanes: &Lanes) -> __m512 {
+unsafe fn outside(moments: &Moments, kernels: &Sixteen) -> __m512 {
     // SAFETY: the caller promises AVX-512 F; behind the last similarity there is room for a register.
     unsafe {
-        let (mu, scale) = (load(&lanes.mu), load(&lanes.scale));
+        let (mu, scale) = (load(&kernels.mu), load(&kernels.scale));
         let unit = _mm512_set1_ps(1.0 / 32768.0);
         let mut sums = [_mm512_setzero_ps(); 2];
         let mut real = Row([0.0; LANES]);
@@ -297,7 +297,7 @@ mod tests {
             centre in -20_000_i32..20_000,
             spread in 1_i32..6_000,
             tokens in 32_usize..3_000,
-            count in 1_usize..32,
+            count in 1_usize..=32,
             seed in any::<u32>(),
         ) {
             if !Implementation::Avx512Vpopcnt.is_available() {

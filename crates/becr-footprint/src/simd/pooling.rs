@@ -26,17 +26,17 @@ pub(super) struct Pool<'a, B> {
 }
 
 impl<B: Backend> Pool<'_, B> {
-    /// Decides by the first tile of a layer how the terms are pooled.
+    /// Decides by a tile how the terms are pooled, from it until the next flush. Nothing may be waiting to be added up.
     #[inline(always)]
     fn begin(&mut self, tokens: usize, similarities: &[Similarities]) {
-        if !self.by_moments || tokens < FEWEST {
-            return;
-        }
         let windows = self.kernels.windows();
+        let serves = self.by_moments && tokens >= FEWEST;
         for (moments, similarities) in self.moments.iter_mut().zip(similarities) {
             // SAFETY: whoever made this pool promised a CPU for the backend.
-            let bounds = unsafe { B::bounds(similarities, tokens) };
-            moments.window = windows.around(bounds);
+            let bounds = || unsafe { B::bounds(similarities, tokens) };
+            moments.window = serves
+                .then(bounds)
+                .and_then(|bounds| windows.around(bounds));
         }
     }
 
@@ -59,14 +59,14 @@ impl<B: Backend> Pool<'_, B> {
     /// Takes the tokens of a tile, and fetches so many lines meanwhile.
     #[inline(always)]
     fn add(&mut self, tokens: usize, lines: usize, similarities: &[Similarities]) {
-        let terms = similarities.len();
         if self.moments.iter().all(|moments| moments.window.is_none()) {
-            let lines = lines.div_ceil(histogram::steps(terms, tokens).max(1));
+            let lines = lines.div_ceil(histogram::steps(similarities.len(), tokens).max(1));
             return histogram::add(self.histograms, similarities, tokens, || {
                 self.ahead.advance(lines, B::fetch);
             });
         }
-        let lines = lines.div_ceil(terms * tokens.div_ceil(32));
+        let windows = (self.moments.iter()).filter(|moments| moments.window.is_some());
+        let lines = lines.div_ceil(windows.count() * tokens.div_ceil(32));
         let histograms = self.histograms.as_chunks_mut::<1>().0;
         let lists = similarities.as_chunks::<1>().0;
         for ((moments, histogram), list) in self.moments.iter_mut().zip(histograms).zip(lists) {
@@ -94,14 +94,14 @@ impl<B: Backend> Sink for Pool<'_, B> {
         if let Some(relative) = self.relative {
             relative.complete(first, tokens, similarities);
         }
-        if first == 0 {
-            self.begin(tokens, similarities);
-        }
         // Histograms and moments have room for so many tokens, then they must be emptied.
-        if first != 0 && first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH)
-            || self.moments.iter().any(Moments::is_full)
-        {
-            self.flush();
+        let full = first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH)
+            || self.moments.iter().any(Moments::is_full);
+        if full {
+            if first != 0 {
+                self.flush();
+            }
+            self.begin(tokens, similarities);
         }
         // As much memory is fetched as the tile has, while the CPU has little else to wait for.
         let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);

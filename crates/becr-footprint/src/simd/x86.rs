@@ -1,4 +1,4 @@
-//! What the x86 implementations share: planes of 128 and 256 bits, and turning digits into bytes.
+//! What the x86 implementations share: fetching memory, and turning digits into bytes.
 
 use std::arch::x86_64::*;
 

@@ -157,6 +157,67 @@ fn one_narrow_kernel_among_wide_ones() {
     }
 }
 
+/// Documents of which most similarities lie close together, all along or not.
+#[test]
+fn windows_that_hold_and_windows_that_do_not() {
+    let mut random = Random(6);
+    for (bits, tokens) in [
+        (64, 65),
+        (96, 513),
+        (256, 97),
+        (256, 857),
+        (256, 5_000),
+        (128, 2_049),
+    ] {
+        for kind in 0..5 {
+            let mut case = Case::random(&mut random, bits, 1, tokens);
+            let near = case.query.clone();
+            for (token, words) in case.document.chunks_exact_mut(bits / 32).enumerate() {
+                for (word, near) in words.iter_mut().zip(&near) {
+                    let (any, few) = (random.next() as u32, random.next() as u32);
+                    let few = near ^ (any & few);
+                    *word = match kind {
+                        0 => any,
+                        1 => {
+                            if token < 512 {
+                                any
+                            } else {
+                                few
+                            }
+                        }
+                        2 => {
+                            if token < 512 {
+                                few
+                            } else {
+                                any
+                            }
+                        }
+                        3 => {
+                            if token % 50 == 0 {
+                                any
+                            } else {
+                                0x5A3C_96E1
+                            }
+                        }
+                        _ => {
+                            if token < 512 {
+                                any
+                            } else {
+                                0x5A3C_96E1 ^ (token as u32 % 3)
+                            }
+                        }
+                    };
+                }
+            }
+            check(&case, &Kernels::paper());
+            check(
+                &case.relative(&mut random),
+                &random_kernels(&mut random, 17),
+            );
+        }
+    }
+}
+
 #[test]
 fn nothing_of_a_document_is_left_for_the_next() {
     let mut random = Random(5);
