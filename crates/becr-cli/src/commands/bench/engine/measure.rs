@@ -1,5 +1,6 @@
 //! Timing over fresh random picks: the lower quartile, which other work on the machine disturbs least. The floor is
-//! measured by turns with what is held against it, so that both see the same machine.
+//! measured by turns with an engine on one thread, so that both see the same machine; after one on several threads, which
+//! would fall asleep meanwhile.
 
 use super::scalar;
 use super::work::{DOCUMENTS, Random, Store, TOKENS, Work};
@@ -47,7 +48,7 @@ impl<'a> Meter<'a> {
             .build()?;
         let (mut buffers, mut scores) = (Workspace::new(), vec![0.0; DOCUMENTS]);
         pool.install(|| {
-            self.measure(|documents| {
+            self.measure(threads == 1, |documents| {
                 let documents: Vec<Document> = documents
                     .iter()
                     .copied()
@@ -78,52 +79,70 @@ impl<'a> Meter<'a> {
             black_box(scalar::score(work, document));
         }
         let ms = start.elapsed().as_secs_f64() * 1e3 * 10.0;
-        let floor_ms = self.measure(|_| Ok(()))?.floor_ms;
+        let floor_ms = self.measure(true, |_| Ok(()))?.floor_ms;
         Ok(Timing { ms, floor_ms })
     }
 
-    /// Lower quartiles of the time of `work` and of the floor over fresh picks of documents, after one to warm up.
+    /// Lower quartiles of the time of `work` and of the floor, by turns or one after the other.
     fn measure(
         &self,
+        by_turns: bool,
         mut work: impl FnMut(&[TiledDocument]) -> anyhow::Result<()>,
     ) -> anyhow::Result<Timing> {
-        let records: Vec<&[u8]> = self
-            .store
-            .bytes()
-            .chunks_exact(self.layout.bytes())
-            .collect();
         let mut random = Random(7);
-        let mut pick = || -> Result<Vec<_>, _> {
-            (0..DOCUMENTS)
-                .map(|_| {
-                    let record = records[(random.next() % records.len() as u64) as usize];
-                    TiledDocument::new(self.layout, record)
-                })
-                .collect()
-        };
         let (mut times, mut floors) = (Vec::new(), Vec::new());
-        let begin = Instant::now();
-        while times.len() < REPETITIONS.start
-            || times.len() < REPETITIONS.end && begin.elapsed() < BUDGET
-        {
-            let documents = pick()?;
-            let start = Instant::now();
-            work(&documents)?;
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-            let documents = pick()?;
-            let start = Instant::now();
-            black_box(self.read(&documents));
-            floors.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        let quartile = |mut times: Vec<f64>| {
-            times.remove(0);
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 4]
+        let mut read = |documents: &[TiledDocument]| {
+            black_box(self.read(documents));
+            Ok(())
         };
+        Self::repeat(|| {
+            times.push(self.time(&mut random, &mut work)?);
+            if by_turns {
+                floors.push(self.time(&mut random, &mut read)?);
+            }
+            Ok(())
+        })?;
+        if !by_turns {
+            Self::repeat(|| {
+                floors.push(self.time(&mut random, &mut read)?);
+                Ok(())
+            })?;
+        }
         Ok(Timing {
-            ms: quartile(times),
-            floor_ms: quartile(floors),
+            ms: lower_quartile(times),
+            floor_ms: lower_quartile(floors),
         })
+    }
+
+    /// Calls `once` a few times at least, and more often while there is time.
+    fn repeat(mut once: impl FnMut() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let begin = Instant::now();
+        for done in 0..REPETITIONS.end {
+            if done >= REPETITIONS.start && begin.elapsed() >= BUDGET {
+                break;
+            }
+            once()?;
+        }
+        Ok(())
+    }
+
+    /// Milliseconds that `work` takes over a fresh pick of documents.
+    fn time(
+        &self,
+        random: &mut Random,
+        work: &mut impl FnMut(&[TiledDocument]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<f64> {
+        let (records, size) = (self.store.bytes(), self.layout.bytes());
+        let count = (records.len() / size) as u64;
+        let documents = (0..DOCUMENTS)
+            .map(|_| {
+                let start = (random.next() % count) as usize * size;
+                TiledDocument::new(self.layout, &records[start..start + size])
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let start = Instant::now();
+        work(&documents)?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
     /// Reads what the footprints hold, without the padding of the tiles.
@@ -132,4 +151,11 @@ impl<'a> Meter<'a> {
         let words = documents.iter().map(|d| stream_read(&d.bytes()[..bytes]));
         words.fold(0, |a, b| a ^ b)
     }
+}
+
+/// The lower quartile of all but the first, which warms up.
+fn lower_quartile(mut times: Vec<f64>) -> f64 {
+    times.remove(0);
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 4]
 }
