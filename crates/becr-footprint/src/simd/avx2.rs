@@ -24,7 +24,7 @@ use std::ops::Range;
 ///
 /// # Safety
 ///
-/// The CPU has AVX2, FMA and BMI2.
+/// The CPU has AVX2, FMA, BMI1 and BMI2.
 #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
 pub(super) unsafe fn log_sums(job: Job, kernels: &Kernels, work: &mut Workspace, out: &mut [f32]) {
     // SAFETY: the caller's promise is ours.
@@ -52,7 +52,11 @@ impl Backend for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
+    unsafe fn drain<const N: usize>(
+        histograms: &mut [Histogram; N],
+        kernels: &Kernels,
+        sums: &mut [f32],
+    ) {
         // SAFETY: the caller's promise is ours.
         unsafe { drain::drain(histograms, kernels, sums) }
     }

@@ -46,7 +46,11 @@ impl Backend for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
+    unsafe fn drain<const N: usize>(
+        histograms: &mut [Histogram; N],
+        kernels: &Kernels,
+        sums: &mut [f32],
+    ) {
         // SAFETY: the caller's promise is ours.
         unsafe { drain512::drain(histograms, kernels, sums) }
     }

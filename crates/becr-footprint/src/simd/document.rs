@@ -48,9 +48,13 @@ pub(super) trait Backend {
         unreachable!("there are no moments")
     }
 
-    /// Adds the kernels of all tokens in the histograms of the terms to `sums`, `[term][kernel]`, and empties them.
+    /// Adds the kernels of all tokens in the histograms of some terms to `sums`, `[term][kernel]`, and empties them.
     #[inline(always)]
-    unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
+    unsafe fn drain<const N: usize>(
+        histograms: &mut [Histogram; N],
+        kernels: &Kernels,
+        sums: &mut [f32],
+    ) {
         for (histogram, sums) in histograms
             .iter_mut()
             .zip(sums.chunks_exact_mut(kernels.len()))

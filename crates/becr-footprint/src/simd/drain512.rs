@@ -6,40 +6,17 @@ use crate::pool::{COUNT_SHIFT, Histogram, SQUARES_MASK, SUM_MASK, SUM_SHIFT};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// As [`Histogram::drain`], for the histograms of all terms; `sums` are `[term][kernel]`.
+/// Count, sum and sum of squares of sixteen bins.
+type Moments = [__m512; 3];
+
+/// Drains `N` histograms together: the parabolas are loaded once for all of them. See [`super::document::Backend`].
 ///
 /// # Safety
 ///
 /// The CPU has AVX-512 F and DQ.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
-    let count = kernels.len();
-    let (threes, rest) = histograms.as_chunks_mut::<3>();
-    let (sums_of_threes, sums_of_rest) = sums.split_at_mut(3 * threes.len() * count);
-    // SAFETY: the caller's promise is ours.
-    unsafe {
-        for (three, sums) in threes.iter_mut().zip(sums_of_threes.chunks_mut(3 * count)) {
-            drain_some(three, kernels, sums);
-        }
-        match rest.len() {
-            2 => drain_some(&mut rest.as_chunks_mut::<2>().0[0], kernels, sums_of_rest),
-            1 => drain_some(&mut rest.as_chunks_mut::<1>().0[0], kernels, sums_of_rest),
-            _ => (),
-        }
-    }
-}
-
-/// Count, sum and sum of squares of sixteen bins.
-type Moments = [__m512; 3];
-
-/// Drains `N` histograms together: the parabolas are loaded once for all of them.
-///
-/// # Safety
-///
-/// As for [`drain`].
-#[target_feature(enable = "avx512f,avx512dq")]
 #[inline(never)]
-unsafe fn drain_some<const N: usize>(
+pub(super) unsafe fn drain<const N: usize>(
     histograms: &mut [Histogram; N],
     kernels: &Kernels,
     sums: &mut [f32],

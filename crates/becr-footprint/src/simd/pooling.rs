@@ -51,8 +51,27 @@ impl<B: Backend> Pool<'_, B> {
             }
         }
         if self.moments.iter().any(|moments| moments.window.is_none()) {
-            // SAFETY: as above.
-            unsafe { B::drain(self.histograms, self.kernels, self.sums) };
+            self.drain();
+        }
+    }
+
+    /// Empties the histograms, three at a time.
+    #[inline(always)]
+    fn drain(&mut self) {
+        let (threes, rest) = self.histograms.as_chunks_mut::<3>();
+        let (sums_of_threes, sums_of_rest) =
+            (self.sums).split_at_mut(3 * threes.len() * self.kernels.len());
+        let sums_of_threes = sums_of_threes.chunks_exact_mut(3 * self.kernels.len());
+        // SAFETY: whoever made this pool promised a CPU for the backend.
+        unsafe {
+            for (three, sums) in threes.iter_mut().zip(sums_of_threes) {
+                B::drain(three, self.kernels, sums);
+            }
+            if let Some(two) = rest.first_chunk_mut::<2>() {
+                B::drain(two, self.kernels, sums_of_rest);
+            } else if let Some(one) = rest.first_chunk_mut::<1>() {
+                B::drain(one, self.kernels, sums_of_rest);
+            }
         }
     }
 

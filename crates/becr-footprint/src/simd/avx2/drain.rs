@@ -12,40 +12,17 @@ const PART: usize = 8;
 /// Kernels that are summed side by side.
 const KERNELS: usize = 4;
 
-/// As [`Histogram::drain`], for the histograms of all terms; `sums` are `[term][kernel]`.
+/// Count, sum and sum of squares of the bins of a part.
+type Moments = [__m256; 3];
+
+/// Drains `N` histograms together: the parabolas are loaded once for all of them. See [`super::Backend`].
 ///
 /// # Safety
 ///
 /// The CPU has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
-pub(super) unsafe fn drain(histograms: &mut [Histogram], kernels: &Kernels, sums: &mut [f32]) {
-    let count = kernels.len();
-    let (threes, rest) = histograms.as_chunks_mut::<3>();
-    let (sums_of_threes, sums_of_rest) = sums.split_at_mut(3 * threes.len() * count);
-    // SAFETY: the caller's promise is ours.
-    unsafe {
-        for (three, sums) in threes.iter_mut().zip(sums_of_threes.chunks_mut(3 * count)) {
-            drain_some(three, kernels, sums);
-        }
-        match rest.len() {
-            2 => drain_some(&mut rest.as_chunks_mut::<2>().0[0], kernels, sums_of_rest),
-            1 => drain_some(&mut rest.as_chunks_mut::<1>().0[0], kernels, sums_of_rest),
-            _ => (),
-        }
-    }
-}
-
-/// Count, sum and sum of squares of the bins of a part.
-type Moments = [__m256; 3];
-
-/// Drains `N` histograms together: the parabolas are loaded once for all of them.
-///
-/// # Safety
-///
-/// As for [`drain`].
-#[target_feature(enable = "avx2,fma")]
 #[inline(never)]
-unsafe fn drain_some<const N: usize>(
+pub(super) unsafe fn drain<const N: usize>(
     histograms: &mut [Histogram; N],
     kernels: &Kernels,
     sums: &mut [f32],
