@@ -5,7 +5,7 @@
 //! window follows from the sums of their first twelve powers, which vector units add up many tokens at a time. The few
 //! tokens outside, which are all that some kernels see, are computed one by one. Windows are chosen such that there are
 //! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels, unless
-//! nearly all of the other tokens, a thousand or more, are the same.
+//! nearly all of the other tokens are the same.
 
 use crate::kernels::LANES;
 use crate::tile::MAX_WIDTH;
@@ -166,7 +166,7 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn new(kernels: Vec<Option<(f32, f32)>>) -> Self {
         let narrowest = kernels.iter().flatten().map(|k| k.1).reduce(f32::min);
-        // Wider windows would hold similarities of half the range, which no kernel's polynomial could follow better.
+        // A radius of more than ½ does not fit a window, however wide the kernels.
         let steps = |reach: f32| {
             let widest = narrowest.map_or(0.0, |sigma| (reach * sigma).min(0.5));
             (widest * 32768.0) as usize / STEP as usize

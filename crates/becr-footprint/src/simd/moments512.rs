@@ -8,13 +8,13 @@ use crate::tile::MAX_WIDTH;
 use std::arch::x86_64::*;
 
 /// Tokens in a register.
-pub(super) const TOKENS: usize = 32;
+const TOKENS: usize = 32;
 
 /// Bounds of all similarities but a few: of four shares of the tokens each has one below and one above, or at, them.
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 F and BW; there are at least 32 tokens.
+/// The CPU has AVX-512 F, BW and VL; there are at least 32 tokens.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 pub(super) unsafe fn bounds(similarities: &[i16; MAX_WIDTH], tokens: usize) -> [i16; 2] {
     let mut low = _mm512_set1_epi16(i16::MAX);
