@@ -68,6 +68,7 @@ pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
     };
     // SAFETY: the caller's promise is ours.
     unsafe {
+        // All loads before the adders: one or two in a hundred faster with AVX-512.
         let bits = [
             bit(0),
             bit(1),
