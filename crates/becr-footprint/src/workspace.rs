@@ -209,6 +209,8 @@ pub(crate) struct Ahead {
     end: usize,
     /// Beginning and end of what follows.
     next: [usize; 2],
+    /// This record, and the beginning of the next.
+    records: [[usize; 2]; 2],
 }
 
 impl Ahead {
@@ -219,18 +221,33 @@ impl Ahead {
     pub(crate) fn start(&mut self, record: &[u8], next: Next) {
         let start = |bytes: &[u8]| bytes.as_ptr() as usize;
         let end = |bytes: &[u8]| start(bytes) + bytes.len();
+        let begin = |bytes: &[u8]| [start(bytes), start(bytes) + Self::LEAD.min(bytes.len())];
         *self = match next {
             Next::Begin(next) => Self {
-                address: start(record) + Self::LEAD.min(record.len()),
+                address: begin(record)[1],
                 end: end(record),
-                next: [start(next), start(next) + Self::LEAD.min(next.len())],
+                next: begin(next),
+                records: [[start(record), end(record)], begin(next)],
             },
             Next::Whole(next) => Self {
                 address: start(next),
                 end: end(next),
                 next: [0; 2],
+                records: [[start(record), end(record)], begin(next)],
             },
         };
+    }
+
+    /// What is computed after some rows: what is left of the record, or the beginning of the next.
+    pub(crate) fn after(&self, rows: &[u8]) -> Near {
+        let [[start, end], next] = self.records;
+        let address = rows.as_ptr_range().end as usize;
+        let [address, end] = if (start..end).contains(&address) {
+            [address, end]
+        } else {
+            next
+        };
+        Near { address, end }
     }
 
     /// Fetches the next cache lines, at most so many.
@@ -252,6 +269,33 @@ impl Ahead {
                 }
             }
             fetch(self.address);
+            self.address += 64;
+        }
+    }
+}
+
+/// What is computed next, to be fetched once more: into the first-level cache what comes first, and the rest into the
+/// second, where it should be already, but some of many fetches get lost.
+pub(crate) struct Near {
+    address: usize,
+    end: usize,
+}
+
+impl Near {
+    /// Lines to fetch into either cache: a whole tile in all.
+    pub(crate) const LINES: usize = 128;
+
+    /// Fetches the next lines for both caches, at most so many for each.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, lines: usize, first: impl Fn(usize), second: impl Fn(usize)) {
+        for _ in 0..lines {
+            let later = self.address + 64 * Self::LINES;
+            if later < self.end {
+                second(later);
+            }
+            if self.address < self.end {
+                first(self.address);
+            }
             self.address += 64;
         }
     }

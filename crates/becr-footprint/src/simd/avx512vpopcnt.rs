@@ -6,7 +6,7 @@ use super::document::{self, Backend, TilePlace};
 use super::rows512::{Rows, Ymm, Zmm};
 use super::triple::differences;
 use super::width::Width;
-use super::x86::fetch;
+use super::x86::{fetch, fetch_close};
 use super::{Job, Sink, drain512, moments512};
 use crate::groups::{CosineTable, Triple};
 use crate::lanes::Lanes;
@@ -97,6 +97,11 @@ impl Backend for Avx512Vpopcnt {
     #[inline(always)]
     fn fetch(address: usize) {
         fetch(address);
+    }
+
+    #[inline(always)]
+    fn fetch_close(address: usize) {
+        fetch_close(address);
     }
 }
 

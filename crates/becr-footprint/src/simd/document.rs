@@ -21,6 +21,10 @@ pub(super) trait Backend {
     #[inline(always)]
     fn fetch(_address: usize) {}
 
+    /// The same, for a line that is needed soon.
+    #[inline(always)]
+    fn fetch_close(_address: usize) {}
+
     /// True if there is pooling by moments.
     const MOMENTS: bool = false;
 

@@ -5,7 +5,7 @@ use super::{Sink, histogram};
 use crate::moments::{FEWEST, Moments};
 use crate::pool::{self, Histogram};
 use crate::tile::MAX_WIDTH;
-use crate::workspace::{Ahead, Similarities};
+use crate::workspace::{Ahead, Near, Similarities};
 use crate::{Kernels, Relative};
 
 /// The sums of kernels of a layer, in the making.
@@ -75,9 +75,9 @@ impl<B: Backend> Pool<'_, B> {
         }
     }
 
-    /// Takes the tokens of a tile, and fetches so many lines meanwhile.
+    /// Takes the tokens of a tile, and fetches so many lines meanwhile, and those that come next.
     #[inline(always)]
-    fn add(&mut self, tokens: usize, lines: usize, similarities: &[Similarities]) {
+    fn add(&mut self, tokens: usize, lines: usize, mut near: Near, similarities: &[Similarities]) {
         if self.moments.iter().all(|moments| moments.window.is_none()) {
             let lines = lines.div_ceil(histogram::steps(similarities.len(), tokens).max(1));
             return histogram::add(self.histograms, similarities, tokens, || {
@@ -85,12 +85,16 @@ impl<B: Backend> Pool<'_, B> {
             });
         }
         let windows = (self.moments.iter()).filter(|moments| moments.window.is_some());
-        let lines = lines.div_ceil(windows.count() * tokens.div_ceil(32));
+        let steps = windows.count() * tokens.div_ceil(32);
+        let (lines, near_lines) = (lines.div_ceil(steps), (Near::LINES / steps).max(1));
         let histograms = self.histograms.as_chunks_mut::<1>().0;
         let lists = similarities.as_chunks::<1>().0;
         for ((moments, histogram), list) in self.moments.iter_mut().zip(histograms).zip(lists) {
             if let Some(window) = moments.window {
-                let meanwhile = || self.ahead.advance(lines, B::fetch);
+                let meanwhile = || {
+                    self.ahead.advance(lines, B::fetch);
+                    near.advance(near_lines, B::fetch_close, B::fetch);
+                };
                 // SAFETY: whoever made this pool promised a CPU for the backend.
                 unsafe { B::add(&list[0], tokens, window, moments, meanwhile) };
             } else {
@@ -125,7 +129,8 @@ impl<B: Backend> Sink for Pool<'_, B> {
         // As much memory is fetched as the tile has, while the CPU has little else to wait for.
         let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);
         self.fetched = 0;
-        self.add(tokens, lines, similarities);
+        let near = self.ahead.after(place.tile.rows);
+        self.add(tokens, lines, near, similarities);
         let sums = self.sums.chunks_exact_mut(self.kernels.len());
         for (similarities, sums) in similarities.iter().zip(sums) {
             pool::add_narrow_kernels(&similarities.0[..tokens], self.kernels, sums);
