@@ -2,6 +2,7 @@
 
 use crate::query::GroupWeight;
 use crate::sines::WeightedSine;
+use crate::tile::ROW;
 use crate::trios::Trio;
 use std::sync::OnceLock;
 
@@ -51,8 +52,8 @@ pub(crate) struct RowList {
 /// `q₀[i] + 2·q₁[i] + 4·q₂[i]`. Each class is summed once; the sum of a group is that of its four classes.
 #[derive(Debug, Clone)]
 pub(crate) struct Triple {
-    /// All rows, class by class.
-    rows: Vec<u16>,
+    /// Where all rows lie in the widest tile, class by class: multiplying takes too long while they are read.
+    pub(crate) places: Vec<u16>,
     /// Where the classes begin, and where the last one ends.
     bounds: [u16; 9],
     /// Bits set in each group.
@@ -78,14 +79,14 @@ impl Triple {
         for class in 1..9 {
             bounds[class] += bounds[class - 1];
         }
-        let (mut rows, mut next) = (vec![0; classes.len()], bounds);
+        let (mut places, mut next) = (vec![0; classes.len()], bounds);
         for (i, &class) in classes.iter().enumerate() {
-            let place = &mut next[class as usize];
-            rows[usize::from(*place)] = i as u16;
-            *place += 1;
+            let next = &mut next[class as usize];
+            places[usize::from(*next)] = (i * ROW) as u16;
+            *next += 1;
         }
         Self {
-            rows,
+            places,
             bounds,
             is_even: bounds.windows(2).all(|ends| ends[1] - ends[0] < 64),
             set: footprints.map(|f| f.iter().map(|w| w.count_ones() as u16).sum()),
@@ -93,10 +94,10 @@ impl Triple {
         }
     }
 
-    /// The rows of a class.
+    /// The rows of a class, in a list of the places of all.
     #[inline(always)]
-    pub(crate) fn class(&self, class: usize) -> &[u16] {
-        &self.rows[usize::from(self.bounds[class])..usize::from(self.bounds[class + 1])]
+    pub(crate) fn class<'a>(&self, places: &'a [u16], class: usize) -> &'a [u16] {
+        &places[usize::from(self.bounds[class])..usize::from(self.bounds[class + 1])]
     }
 }
 
@@ -270,7 +271,8 @@ mod tests {
         let triple = Triple::new(footprints);
         let mut seen = 0_u32;
         for class in 0..8 {
-            for &row in triple.class(class) {
+            for &place in triple.class(&triple.places, class) {
+                let row = usize::from(place) / ROW;
                 let bits = footprints.map(|f| usize::from((f[0] >> row) & 1 == 1));
                 assert_eq!(bits[0] + 2 * bits[1] + 4 * bits[2], class);
                 seen |= 1 << row;

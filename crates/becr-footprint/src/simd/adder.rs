@@ -68,22 +68,11 @@ pub(super) unsafe fn add_eight<P: Plane, const N: usize>(
     };
     // SAFETY: the caller's promise is ours.
     unsafe {
-        // All loads before the adders: one or two in a hundred faster with AVX-512.
-        let bits = [
-            bit(0),
-            bit(1),
-            bit(2),
-            bit(3),
-            bit(4),
-            bit(5),
-            bit(6),
-            bit(7),
-        ];
-        let a = add(ones, bits[0], bits[1]);
-        let b = add(ones, bits[2], bits[3]);
+        let a = add(ones, bit(0), bit(1));
+        let b = add(ones, bit(2), bit(3));
         let four_a = add(twos, a, b);
-        let a = add(ones, bits[4], bits[5]);
-        let b = add(ones, bits[6], bits[7]);
+        let a = add(ones, bit(4), bit(5));
+        let b = add(ones, bit(6), bit(7));
         let four_b = add(twos, a, b);
         add(fours, four_a, four_b)
     }
@@ -162,11 +151,12 @@ pub(super) unsafe fn add_few<P: Plane, const N: usize>(
             let eight = add_eight(digits, |i| row(block, i, load));
             ripple(digits, 3, eight);
         }
-        add_seven(digits, rest, load);
+        let eight = add_seven(digits, rest, load);
+        ripple(digits, 3, eight);
     }
 }
 
-/// Adds at most seven rows: as four and two and one.
+/// Adds at most seven rows, as four and two and one, to the digits 0 to 2, and returns the carry, which counts eight.
 ///
 /// # Safety
 ///
@@ -176,7 +166,7 @@ pub(super) unsafe fn add_seven<P: Plane, const N: usize>(
     digits: &mut [P; N],
     list: &[u16],
     load: &impl Fn(u16) -> P,
-) {
+) -> P {
     // SAFETY: the caller's promise is ours.
     unsafe {
         let zero = P::zero();
@@ -198,7 +188,6 @@ pub(super) unsafe fn add_seven<P: Plane, const N: usize>(
         let carry = digits[0].and(one);
         digits[0] = digits[0].xor(one);
         let carry = add(&mut digits[1], two, carry);
-        let carry = add(&mut digits[2], four, carry);
-        ripple(digits, 3, carry);
+        add(&mut digits[2], four, carry)
     }
 }

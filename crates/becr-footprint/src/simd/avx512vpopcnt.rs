@@ -128,11 +128,28 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
             let between = &mut scratch.differences;
             // SAFETY: the caller's promise is ours.
             unsafe {
+                let places = rows.places(&triple.places, &mut scratch.registers.places);
                 let meanwhile = || sink.fetch_ahead(lines);
                 if triple.is_even {
-                    measure::<W, 6>(&rows, triple, groups.lowest, slots, between, meanwhile);
+                    measure::<W, 6>(
+                        &rows,
+                        triple,
+                        places,
+                        groups.lowest,
+                        slots,
+                        between,
+                        meanwhile,
+                    );
                 } else {
-                    measure::<W, 8>(&rows, triple, groups.lowest, slots, between, meanwhile);
+                    measure::<W, 8>(
+                        &rows,
+                        triple,
+                        places,
+                        groups.lowest,
+                        slots,
+                        between,
+                        meanwhile,
+                    );
                 }
             }
             measured += 3;
@@ -159,6 +176,7 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
 unsafe fn measure<W: Width, const C: usize>(
     rows: &Rows,
     triple: &Triple,
+    places: &[u16],
     lowest: i8,
     slots: &mut [Distances; 3],
     between: &mut Differences,
@@ -168,7 +186,8 @@ unsafe fn measure<W: Width, const C: usize>(
     unsafe {
         differences::<W, C>(
             triple,
-            |row| W::load(rows, row),
+            places,
+            |place| W::load(rows.at(place)),
             |i, digits| {
                 meanwhile();
                 let bytes = W::bytes(digits);
@@ -218,7 +237,7 @@ unsafe fn tell_opposites<W: Width>(rows: &Rows, first: bool, lowest: i8, slot: &
     // SAFETY: the caller's promise is ours.
     unsafe {
         let mut digits = [W::zero(); 8];
-        digits[0] = W::load(rows, 0);
+        digits[0] = W::load(rows.at(0));
         let bits = W::bytes(digits);
         let (own, zero) = (
             _mm512_set1_epi8(first.into()),

@@ -2,7 +2,8 @@
 
 use super::adder::{Plane, sum_rows};
 use super::triple::Subtract;
-use crate::tile::Tile;
+use crate::tile::{ROW, Tile};
+use crate::workspace::Places;
 use std::arch::x86_64::*;
 
 /// Where the rows of a tile lie.
@@ -25,39 +26,68 @@ impl Rows {
     fn row(&self, row: u16) -> *const u8 {
         self.start.wrapping_add(usize::from(row) * self.stride)
     }
+
+    /// What lies so many bytes behind the first row's beginning.
+    #[inline(always)]
+    pub(super) fn at(&self, place: u16) -> *const u8 {
+        self.start.wrapping_add(usize::from(place))
+    }
+
+    /// The places of rows that are given as places in the widest tile.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has AVX-512 F and BW.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) unsafe fn places<'a>(&self, wide: &'a [u16], buffer: &'a mut Places) -> &'a [u16] {
+        if self.stride == ROW {
+            return wide;
+        }
+        // The higher half of the product with 2¹⁶/64 times as much.
+        let factor = _mm512_set1_epi16((self.stride << 10) as i16);
+        let places = buffer.0.as_chunks_mut::<32>().0;
+        for (wide, place) in wide.as_chunks::<32>().0.iter().zip(places) {
+            // SAFETY: both are registers.
+            unsafe {
+                let wide = _mm512_loadu_si512(wide.as_ptr().cast());
+                _mm512_store_si512(place.as_mut_ptr().cast(), _mm512_mulhi_epu16(wide, factor));
+            }
+        }
+        &buffer.0[..wide.len()]
+    }
 }
 
 /// A register that rows are read into, with whatever lies behind a narrower row.
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 F and VL; the tile that `rows` was made of is still there and has the rows that are asked for.
+/// The CPU has AVX-512 F and VL; rows are those of a tile that is still there and has them.
 pub(super) trait Load: Subtract {
-    unsafe fn load(rows: &Rows, row: u16) -> Self;
+    unsafe fn load(row: *const u8) -> Self;
 
     /// Sums the rows of a list.
     #[inline(always)]
     unsafe fn sum<const N: usize>(rows: &Rows, list: &[u16]) -> [Self; N] {
         // SAFETY: the caller's promise is ours.
-        unsafe { sum_rows(list, |row| Self::load(rows, row)) }
+        unsafe { sum_rows(list, |row| Self::load(rows.row(row))) }
     }
 }
 
 /// For any tile.
 impl Load for Zmm {
     #[inline(always)]
-    unsafe fn load(rows: &Rows, row: u16) -> Self {
+    unsafe fn load(row: *const u8) -> Self {
         // SAFETY: a tile lets 64 bytes of every row be read.
-        Self(unsafe { _mm512_loadu_si512(rows.row(row).cast()) })
+        Self(unsafe { _mm512_loadu_si512(row.cast()) })
     }
 }
 
 /// For tiles of at most 256 tokens.
 impl Load for Ymm {
     #[inline(always)]
-    unsafe fn load(rows: &Rows, row: u16) -> Self {
+    unsafe fn load(row: *const u8) -> Self {
         // SAFETY: a tile lets 64 bytes of every row be read.
-        Self(unsafe { _mm256_loadu_si256(rows.row(row).cast()) })
+        Self(unsafe { _mm256_loadu_si256(row.cast()) })
     }
 }
 
@@ -149,3 +179,33 @@ plane!(
     _mm256_and_si256,
     _mm256_ternarylogic_epi64
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Implementation;
+
+    #[test]
+    fn places_are_those_of_the_rows() {
+        if !Implementation::Avx512Vpopcnt.is_available() {
+            return;
+        }
+        let bytes = vec![0; 256 * ROW];
+        let wide: Vec<u16> = (0..256).rev().map(|row| row * ROW as u16).collect();
+        let mut buffer = Places::default();
+        for width in (16..=512).step_by(16) {
+            let rows = Rows::new(&Tile {
+                width,
+                first: 0,
+                tokens: width,
+                rows: &bytes,
+            });
+            // SAFETY: the CPU was found able.
+            let places = unsafe { rows.places(&wide, &mut buffer) };
+            assert_eq!(places.len(), 256);
+            for (row, &place) in (0..256).rev().zip(places) {
+                assert_eq!(rows.at(place), rows.row(row), "{width}");
+            }
+        }
+    }
+}

@@ -28,13 +28,15 @@ unsafe fn sum_class<P: Plane, const N: usize>(list: &[u16], load: &impl Fn(u16) 
         digits[3] = add_eight(&mut digits, |i| bit(7 + i));
         let (few, sixteens) = list.split_at(list.len() % 16);
         let (block, few) = few.split_at(few.len() & 8);
+        let (mut eight, mut rest) = (P::zero(), P::zero());
         if let Some(block) = block.first_chunk::<8>() {
-            let eight = add_eight(&mut digits, |i| row(block, i, load));
-            ripple(&mut digits, 3, eight);
+            eight = add_eight(&mut digits, |i| row(block, i, load));
         }
         if !few.is_empty() {
-            add_seven(&mut digits, few, load);
+            rest = add_seven(&mut digits, few, load);
         }
+        let sixteen = add(&mut digits[3], eight, rest);
+        ripple(&mut digits, 4, sixteen);
         for block in sixteens.as_chunks::<16>().0 {
             let sixteen = add_sixteen(&mut digits, |i| row(block, i, load));
             ripple(&mut digits, 4, sixteen);
@@ -82,14 +84,15 @@ unsafe fn minus<P: Subtract, const C: usize>(a: [P; C], b: [P; C]) -> [P; 8] {
 #[inline(always)]
 pub(super) unsafe fn differences<P: Subtract, const C: usize>(
     triple: &Triple,
+    places: &[u16],
     load: impl Fn(u16) -> P,
     mut take: impl FnMut(usize, [P; 8]),
 ) {
     for (i, [one, other]) in [[0, 7], [1, 6], [2, 5], [4, 3]].into_iter().enumerate() {
         // SAFETY: the caller's promise is ours.
         unsafe {
-            let one: [P; C] = sum_class(triple.class(one), &load);
-            let other: [P; C] = sum_class(triple.class(other), &load);
+            let one: [P; C] = sum_class(triple.class(places, one), &load);
+            let other: [P; C] = sum_class(triple.class(places, other), &load);
             take(i, minus(one, other));
         }
     }
