@@ -53,6 +53,7 @@ mod traits;
 mod update;
 mod varint;
 mod verify;
+mod wanted;
 
 pub use error::StoreError;
 pub use forward::{ForwardIndex, Words};
@@ -66,3 +67,4 @@ pub use text::Text;
 pub use traits::{DocumentStore, FetchBuffer, Found, GroupStore};
 pub use update::{NewDocument, Update};
 pub use verify::Findings;
+pub use wanted::Wanted;

@@ -33,26 +33,43 @@ pub(crate) fn pull(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// The bytes of the first three numbers, as they stand, and how many bytes these are; `None` if three do not end
-/// within eight bytes.
+/// The number that the bytes end with, if one ends there.
+#[inline]
+pub(crate) fn ending(bytes: &[u8]) -> u32 {
+    let (last, before) = bytes.split_last().unwrap_or((&0, &[]));
+    let before = before
+        .iter()
+        .rev()
+        .take(4)
+        .take_while(|byte| **byte >= 0x80);
+    before.fold(u32::from(*last), |value, byte| {
+        value << 7 | u32::from(byte & 0x7f)
+    })
+}
+
+/// How many of the bytes end a number.
 #[inline(always)]
-pub(crate) fn three_codes(bytes: [u8; 8]) -> Option<([u64; 3], usize)> {
-    let bytes = u64::from_le_bytes(bytes);
-    // The high bit of every byte that ends a number; then without the first of them; then without the second.
-    let ends = !bytes & 0x8080_8080_8080_8080;
-    let second = ends & ends.wrapping_sub(1);
-    let third = second & second.wrapping_sub(1);
-    if third == 0 {
-        return None;
-    }
-    let up_to = |end: u64| bytes & (end ^ (end - 1));
-    let bits = |end: u64| end.trailing_zeros() + 1;
-    let codes = [
-        up_to(ends),
-        up_to(second) >> bits(ends),
-        up_to(third) >> bits(second),
-    ];
-    Some((codes, bits(third) as usize / 8))
+pub(crate) fn count(bytes: &[u8; 16]) -> u32 {
+    let [a, b] = ends(bytes);
+    // The product brings the sum of all bytes together in its highest byte.
+    ((a + b).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
+}
+
+/// How many of the first bytes, `end` of 16, end a number.
+#[inline(always)]
+pub(crate) fn count_before(bytes: &[u8; 16], end: u32) -> u32 {
+    let [a, b] = ends(bytes);
+    let ends = u128::from(b) << 64 | u128::from(a);
+    let before = ends & ((1 << (8 * end)) - 1);
+    let sum = (before >> 64) as u64 + before as u64;
+    (sum.wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
+}
+
+/// For each byte, in its place: 1 if a number ends with it, else 0.
+#[inline(always)]
+fn ends(bytes: &[u8; 16]) -> [u64; 2] {
+    let bytes = u128::from_le_bytes(*bytes);
+    [bytes as u64, (bytes >> 64) as u64].map(|eight| (!eight >> 7) & 0x0101_0101_0101_0101)
 }
 
 #[cfg(test)]
@@ -69,6 +86,23 @@ mod tests {
             let read: Vec<u32> = std::iter::from_fn(|| pull(&mut rest)).collect();
             prop_assert_eq!(read, values);
             prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn numbers_are_read_from_their_end(before in any::<u32>(), value in any::<u32>()) {
+            let mut bytes = Vec::new();
+            push(before, &mut bytes);
+            push(value, &mut bytes);
+            prop_assert_eq!(ending(&bytes), value);
+        }
+
+        #[test]
+        fn ends_are_counted(bytes in any::<[u8; 16]>()) {
+            for end in 0..16 {
+                let expected = bytes[..end].iter().filter(|byte| **byte < 0x80).count();
+                prop_assert_eq!(count_before(&bytes, end as u32) as usize, expected);
+            }
+            prop_assert_eq!(count(&bytes), count_before(&bytes, 15) + u32::from(bytes[15] < 0x80));
         }
 
         #[test]

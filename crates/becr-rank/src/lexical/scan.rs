@@ -30,8 +30,8 @@ impl Scan {
     ) {
         let mut hits = std::mem::take(&mut self.hits);
         hits.clear();
-        document.for_each_code(|place, code| {
-            if let Some(meaning) = query.map.get(code) {
+        document.for_each_wanted(&query.map.wanted, |place, number| {
+            if let Some(meaning) = query.map.get(number) {
                 hits.push((place, meaning));
             }
         });

@@ -1,6 +1,6 @@
-//! Which words of a document matter to a query: asked for every word, so it must be fast.
+//! Which words of a document matter to a query.
 
-use becr_store::ForwardIndex;
+use becr_store::Wanted;
 
 /// What a word of the vocabulary is to the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,65 +11,48 @@ pub(crate) struct Meaning {
     pub(crate) word: Option<u32>,
 }
 
-/// A hash table from the codes of words ([`ForwardIndex::code`]) to their meaning, at most an eighth full: nearly
-/// every word of a document is looked for and not there, which a single look should tell.
+/// The words of the vocabulary that matter to a query, by number.
 #[derive(Debug, Clone)]
 pub(crate) struct WordMap {
-    /// `EMPTY` where there is none.
-    codes: Vec<u64>,
-    meanings: Vec<Meaning>,
-    shift: u32,
+    /// What documents are searched for.
+    pub(crate) wanted: Wanted,
+    /// A hash table, at most half full.
+    slots: Vec<Option<(u32, Meaning)>>,
 }
-
-/// Slots of the smallest table: a quarter of the first-level cache, so that hardly a word meets another.
-const LEAST: usize = 1024;
-
-/// No word has this code: codes are of five bytes at most.
-const EMPTY: u64 = u64::MAX;
 
 impl WordMap {
     /// Words by number, each once.
     pub(crate) fn new(entries: &[(u32, Meaning)]) -> Self {
-        let size = (8 * entries.len()).next_power_of_two().max(LEAST);
-        let nothing = Meaning {
-            stem: None,
-            word: None,
-        };
-        let mut map = Self {
-            codes: vec![EMPTY; size],
-            meanings: vec![nothing; size],
-            shift: 64 - size.trailing_zeros(),
-        };
-        for &(number, meaning) in entries {
-            let code = ForwardIndex::code(number);
-            let mut slot = map.slot(code);
-            while map.codes[slot] != EMPTY {
-                slot = (slot + 1) & (size - 1);
+        let mut slots = vec![None; (2 * entries.len()).next_power_of_two()];
+        let last = slots.len() - 1;
+        for &entry in entries {
+            let mut slot = hash(entry.0) & last;
+            while slots[slot].is_some() {
+                slot = (slot + 1) & last;
             }
-            map.codes[slot] = code;
-            map.meanings[slot] = meaning;
+            slots[slot] = Some(entry);
         }
-        map
+        let wanted = Wanted::new(entries.iter().map(|(number, _)| *number));
+        Self { wanted, slots }
     }
 
-    #[inline(always)]
-    fn slot(&self, code: u64) -> usize {
-        // Multiplicative hashing: the high bits of the product are the well mixed ones.
-        (code.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
-    }
-
-    /// What the word of a code is to the query.
-    #[inline(always)]
-    pub(crate) fn get(&self, code: u64) -> Option<Meaning> {
-        let mut slot = self.slot(code);
+    /// What a word is to the query.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<Meaning> {
+        let last = self.slots.len() - 1;
+        let mut slot = hash(number) & last;
         loop {
-            match self.codes[slot] {
-                EMPTY => return None,
-                known if known == code => return Some(self.meanings[slot]),
-                _ => slot = (slot + 1) & (self.codes.len() - 1),
+            match self.slots[slot]? {
+                (known, meaning) if known == number => return Some(meaning),
+                _ => slot = (slot + 1) & last,
             }
         }
     }
+}
+
+/// Multiplicative hashing: the high half of the product has the well mixed bits.
+fn hash(number: u32) -> usize {
+    (u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
 }
 
 #[cfg(test)]
@@ -86,7 +69,7 @@ mod tests {
             let map = WordMap::new(&entries);
             let reference: HashMap<u32, Meaning> = entries.iter().copied().collect();
             for word in numbers.iter().chain(&others) {
-                prop_assert_eq!(map.get(ForwardIndex::code(*word)), reference.get(word).copied());
+                prop_assert_eq!(map.get(*word), reference.get(word).copied());
             }
         }
     }
