@@ -1,4 +1,4 @@
-//! Opening LMDB, and telling the system what will be read: the only unsafe code of this crate.
+//! Opening LMDB, and telling the system what will be read.
 #![allow(unsafe_code)]
 
 use crate::StoreError;

@@ -16,10 +16,9 @@
 //! page: in memory they then lie on a cache line. The checksum is over the whole record but itself.
 
 use crate::StoreError;
+use crate::checksum::checksum;
 use crate::forward::{ForwardIndex, Words};
-use std::hash::Hasher;
 use std::path::Path;
-use twox_hash::XxHash3_64;
 
 const MAGIC: &[u8; 4] = b"BECR";
 const VERSION: u16 = 3;
@@ -159,7 +158,7 @@ impl NewRecord<'_> {
             bytes.extend_from_slice(&value.to_le_bytes());
         }
         bytes.extend_from_slice(&forward);
-        let sum = checksum(&bytes);
+        let sum = sum_of(&bytes);
         bytes[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
         Ok(bytes)
     }
@@ -174,7 +173,7 @@ impl<'a> Record<'a> {
         if u16_at(bytes, 4) != VERSION {
             return Err("its version is not known to this program");
         }
-        if checksum(bytes) != u64_at(bytes, CHECKSUM.start) {
+        if sum_of(bytes) != u64_at(bytes, CHECKSUM.start) {
             return Err("its checksum does not match its bytes");
         }
         let shape = Shape {
@@ -290,11 +289,8 @@ pub(crate) fn footprints(bytes: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
-    let mut hasher = XxHash3_64::new();
-    hasher.write(&bytes[..CHECKSUM.start]);
-    hasher.write(&bytes[CHECKSUM.end..]);
-    hasher.finish()
+fn sum_of(bytes: &[u8]) -> u64 {
+    checksum(&bytes[..CHECKSUM.start], &bytes[CHECKSUM.end..])
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
