@@ -26,12 +26,13 @@ impl Ranker {
         let mut buffers = [FetchBuffer::default(), FetchBuffer::default()];
         let [groups, rest] = &mut buffers;
         let found = store.fetch_groups(&query.groups, groups)?;
-        let mut records: HashMap<TokenGroup, GroupRecord<'_>> = HashMap::new();
+        let mut records: HashMap<&TokenGroup, GroupRecord<'_>> =
+            HashMap::with_capacity(query.groups.len());
         // The pieces of all unknown words are asked for at once.
         let mut pieces = Vec::new();
         for (group, record) in query.groups.iter().zip(found) {
             match (record, group) {
-                (Some(record), _) => drop(records.insert(group.clone(), record)),
+                (Some(record), _) => drop(records.insert(group, record)),
                 (None, TokenGroup::Unigram(word)) => pieces.extend(self.pieces.split_word(word)),
                 (None, TokenGroup::Pair(..)) => {}
             }
@@ -41,7 +42,7 @@ impl Ranker {
         let pieces: Vec<TokenGroup> = pieces.into_iter().map(TokenGroup::Unigram).collect();
         for (piece, record) in pieces.iter().zip(store.fetch_groups(&pieces, rest)?) {
             if let Some(record) = record {
-                records.insert(piece.clone(), record);
+                records.insert(piece, record);
             }
         }
         let known = |group: &TokenGroup| records.contains_key(group);
@@ -79,25 +80,26 @@ impl Ranker {
     fn vectors(
         &self,
         composition: &Composition,
-        records: &HashMap<TokenGroup, GroupRecord<'_>>,
+        records: &HashMap<&TokenGroup, GroupRecord<'_>>,
     ) -> (Vec<QueryTerm>, Vec<u32>) {
-        let mut numbers: HashMap<(usize, Slot), usize> = HashMap::new();
+        // The number of a group's first and of its second vector.
+        let mut numbers = vec![[None; 2]; composition.groups.len()];
         let mut distinct = Vec::new();
         let mut terms = Vec::new();
         for term in &composition.terms {
             let groups = term.members.iter().map(|member| {
-                let vector = *numbers
-                    .entry((member.group, member.slot))
-                    .or_insert_with(|| {
-                        distinct.push((member.group, member.slot));
-                        distinct.len() - 1
-                    });
+                let second = member.slot == Slot::Second;
+                let number = &mut numbers[member.group][usize::from(second)];
+                let group = &composition.groups[member.group];
                 GroupUse {
-                    group: composition.groups[member.group].to_string(),
-                    second: member.slot == Slot::Second,
+                    group: group.key().into_owned(),
+                    second,
                     distance: member.distance,
                     weight: member.weight,
-                    vector,
+                    vector: *number.get_or_insert_with(|| {
+                        distinct.push((records[group], member.slot));
+                        distinct.len() - 1
+                    }),
                 }
             });
             terms.push(QueryTerm {
@@ -107,16 +109,16 @@ impl Ranker {
                 groups: groups.collect(),
             });
         }
-        let mut vectors = Vec::new();
-        for layer in 0..usize::from(self.shape.layers) {
-            for &(group, slot) in &distinct {
-                let bytes = records[&composition.groups[group]].footprint(layer, slot);
-                vectors.extend(words(bytes));
+        let layers = usize::from(self.shape.layers);
+        let each = layers * usize::from(self.shape.bits) / 32 + usize::from(self.shape.vector);
+        let mut vectors = Vec::with_capacity(distinct.len() * each);
+        for layer in 0..layers {
+            for (record, slot) in &distinct {
+                vectors.extend(words(record.footprint(layer, *slot)));
             }
         }
-        for &(group, slot) in &distinct {
-            let bytes = records[&composition.groups[group]].vector(slot);
-            vectors.extend(words(bytes));
+        for (record, slot) in &distinct {
+            vectors.extend(words(record.vector(*slot)));
         }
         (terms, vectors)
     }

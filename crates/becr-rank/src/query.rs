@@ -4,7 +4,7 @@ use crate::deep::{DeepQuery, term_weights};
 use crate::lexical::{LexicalQuery, idf};
 use crate::{Options, RankError, Ranker, Variant};
 use becr_footprint::CompositeQuery;
-use becr_store::{DocumentStore, GroupStore};
+use becr_store::{DocumentStore, GroupStore, Totals};
 use becr_text::groups::Coverage;
 
 /// The most words of a query that are looked at; what comes after them is not.
@@ -130,10 +130,12 @@ impl Ranker {
             Variant::WholeQuery => self.whole_query(text, &words, encoder)?,
             _ => self.composed_query(store, &words, options.variant)?,
         };
+        let totals = store.totals()?;
+        let lexical = LexicalQuery::new(store, &totals, &words, self.window, &self.analyzer)?;
         let deep = match terms.is_empty() {
             true => None,
             false => {
-                self.weigh(store, &mut terms)?;
+                self.weigh(store, &totals, &lexical.bodies, &mut terms)?;
                 let shape = self.shape;
                 Some(DeepQuery::new(&self.head.deep, shape, &terms, vectors)?)
             }
@@ -149,25 +151,33 @@ impl Ranker {
             terms,
             coverage,
             deep,
-            lexical: LexicalQuery::new(store, &words, self.window, &self.analyzer)?,
+            lexical,
             named: self.head.others.features.iter().map(number).collect(),
             words,
         })
     }
 
-    /// Gives every term its ω.
-    fn weigh<S>(&self, store: &S, terms: &mut [QueryTerm]) -> Result<(), RankError>
+    /// Gives every term its ω. `bodies` has the document frequencies of the words that were looked up already.
+    fn weigh<S>(
+        &self,
+        store: &S,
+        totals: &Totals,
+        bodies: &[Option<u32>],
+        terms: &mut [QueryTerm],
+    ) -> Result<(), RankError>
     where
         S: DocumentStore + ?Sized,
     {
-        let stems: Vec<_> = terms.iter().map(|t| self.analyzer.stem(&t.word)).collect();
+        // Stop words, if the head has them.
+        let missing = terms.iter().filter(|term| bodies[term.position].is_none());
+        let stems: Vec<_> = missing.map(|term| self.analyzer.stem(&term.word)).collect();
         let names: Vec<&str> = stems.iter().map(AsRef::as_ref).collect();
-        let documents = store.totals()?.documents;
-        let known = store.stems(&names)?;
-        let idf: Vec<f64> = known
-            .iter()
-            .map(|stem| idf(documents, stem.frequency.body))
-            .collect();
+        let mut others = store.stems(&names)?.into_iter();
+        let bodies = terms.iter().map(|term| {
+            let other = || others.next().map_or(0, |stem| stem.frequency.body);
+            bodies[term.position].unwrap_or_else(other)
+        });
+        let idf: Vec<f64> = bodies.map(|body| idf(totals.documents, body)).collect();
         let weights = term_weights(self.head.deep.term_weights, &idf);
         for (term, weight) in terms.iter_mut().zip(weights) {
             term.weight = weight;

@@ -205,7 +205,7 @@ impl<'s> Snapshot<'s> {
             .store
             .tables
             .pairs
-            .get(&self.txn, &keys::of_text(&pair.to_string()));
+            .get(&self.txn, &keys::of_text(&pair.key()));
         let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
             return Ok(None);
         };
@@ -220,7 +220,7 @@ impl<'s> Snapshot<'s> {
             .store
             .tables
             .groups
-            .get(&self.txn, &keys::of_text(&group.to_string()));
+            .get(&self.txn, &keys::of_text(&group.key()));
         let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
             return Ok(None);
         };

@@ -174,7 +174,7 @@ impl<'s> Update<'s> {
             )));
         }
         let tables = &self.store.tables;
-        let key = keys::of_text(&group.to_string()).into_owned();
+        let key = keys::of_text(&group.key()).into_owned();
         let is_new = tables
             .groups
             .get(&self.txn, &key)

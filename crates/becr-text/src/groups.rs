@@ -9,6 +9,7 @@
 //! pair (new, new).
 
 use crate::lexical::is_stop_word;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -74,12 +75,19 @@ pub enum TokenGroup {
     Pair(String, String),
 }
 
+impl TokenGroup {
+    /// The group's key in the store.
+    pub fn key(&self) -> Cow<'_, str> {
+        match self {
+            Self::Unigram(word) => Cow::Borrowed(word),
+            Self::Pair(first, second) => Cow::Owned([first, " ", second].concat()),
+        }
+    }
+}
+
 impl fmt::Display for TokenGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unigram(word) => f.write_str(word),
-            Self::Pair(first, second) => write!(f, "{first} {second}"),
-        }
+        f.write_str(&self.key())
     }
 }
 
@@ -163,10 +171,10 @@ impl Query {
 
     /// Takes a list of words apart.
     pub fn from_words(words: &[String], options: &Decomposition) -> Self {
-        let mut groups = GroupSet::default();
+        let mut groups = GroupsOfWords::new(words);
         let unigram_weight = options.unigram_weight();
         let terms = words.iter().enumerate().map(|(position, word)| {
-            let unigram = groups.index(TokenGroup::Unigram(word.clone()));
+            let unigram = groups.unigram(position);
             let mut members = vec![Member {
                 group: unigram,
                 slot: Slot::First,
@@ -179,9 +187,8 @@ impl Query {
                         let (first, second) = (position.min(other), position.max(other));
                         let distance = second - first;
                         let weight = options.pair_weight(distance)?;
-                        let pair = TokenGroup::Pair(words[first].clone(), words[second].clone());
                         Some(Member {
-                            group: groups.index(pair),
+                            group: groups.pair(first, second),
                             slot: if position < other {
                                 Slot::First
                             } else {
@@ -245,7 +252,10 @@ impl Query {
         mut pieces: impl FnMut(&str) -> Vec<String>,
     ) -> Composition {
         let known: Vec<bool> = self.groups.iter().map(&mut found).collect();
-        let mut groups = GroupSet::default();
+        let mut groups = Vec::new();
+        // Places in that list, of pairs by their places in this query's, of words and pieces by their names.
+        let mut pair_places = vec![None; self.groups.len()];
+        let mut name_places = HashMap::new();
         let mut terms = Vec::new();
         for term in chosen {
             let Some((unigram, pairs)) = term.members.split_first() else {
@@ -255,7 +265,10 @@ impl Query {
                 .iter()
                 .filter(|pair| known[pair.group])
                 .map(|pair| Member {
-                    group: groups.index(self.groups[pair.group].clone()),
+                    group: *pair_places[pair.group].get_or_insert_with(|| {
+                        groups.push(self.groups[pair.group].clone());
+                        groups.len() - 1
+                    }),
                     ..*pair
                 })
                 .collect();
@@ -266,7 +279,10 @@ impl Query {
                 };
                 let weight = unigram.weight / names.len().max(1) as f32;
                 members.extend(names.into_iter().map(|name| Member {
-                    group: groups.index(TokenGroup::Unigram(name)),
+                    group: *name_places.entry(name).or_insert_with_key(|name| {
+                        groups.push(TokenGroup::Unigram(name.clone()));
+                        groups.len() - 1
+                    }),
                     weight,
                     ..*unigram
                 }));
@@ -282,7 +298,7 @@ impl Query {
         }
         Composition {
             terms,
-            groups: groups.list,
+            groups,
             coverage: Coverage::new(&self.groups, &known),
         }
     }
@@ -309,17 +325,45 @@ fn neighbours(position: usize, count: usize, window: usize) -> impl Iterator<Ite
     (position.saturating_sub(window)..=last).filter(move |&other| other != position)
 }
 
-/// Distinct groups in order of first use.
-#[derive(Default)]
-struct GroupSet {
+/// The distinct groups of a list of words, in order of first use. Words go by the place of their first occurrence: texts
+/// are compared once for each word, and not for each group.
+struct GroupsOfWords<'a> {
+    words: &'a [String],
+    places: Vec<usize>,
     list: Vec<TokenGroup>,
-    index: HashMap<TokenGroup, usize>,
+    /// By the places of their words.
+    indexes: HashMap<(usize, Option<usize>), usize>,
 }
 
-impl GroupSet {
-    fn index(&mut self, group: TokenGroup) -> usize {
-        *self.index.entry(group).or_insert_with_key(|group| {
-            self.list.push(group.clone());
+impl<'a> GroupsOfWords<'a> {
+    fn new(words: &'a [String]) -> Self {
+        let mut first: HashMap<&str, usize> = HashMap::with_capacity(words.len());
+        let place = |(place, word): (usize, &'a String)| *first.entry(word).or_insert(place);
+        Self {
+            words,
+            places: words.iter().enumerate().map(place).collect(),
+            list: Vec::new(),
+            indexes: HashMap::new(),
+        }
+    }
+
+    /// The group of a word.
+    fn unigram(&mut self, position: usize) -> usize {
+        let word = &self.words[position];
+        let group = || TokenGroup::Unigram(word.clone());
+        self.index((self.places[position], None), group)
+    }
+
+    /// The group of two words.
+    fn pair(&mut self, first: usize, second: usize) -> usize {
+        let words = self.words;
+        let group = || TokenGroup::Pair(words[first].clone(), words[second].clone());
+        self.index((self.places[first], Some(self.places[second])), group)
+    }
+
+    fn index(&mut self, key: (usize, Option<usize>), group: impl FnOnce() -> TokenGroup) -> usize {
+        *self.indexes.entry(key).or_insert_with(|| {
+            self.list.push(group());
             self.list.len() - 1
         })
     }

@@ -14,6 +14,8 @@ pub(crate) type ByField<T> = [T; 2];
 #[derive(Debug, Clone)]
 pub(crate) struct LexicalQuery {
     pub(crate) map: WordMap,
+    /// In how many bodies the stem of each word of the query occurs; `None` for words that do not count.
+    pub(crate) bodies: Vec<Option<u32>>,
     /// Inverse document frequency of each distinct stem.
     pub(crate) stems: Vec<ByField<f32>>,
     /// Inverse document frequency of each distinct pair of words.
@@ -34,31 +36,33 @@ impl LexicalQuery {
     /// Asks the store about the words of a query.
     pub(crate) fn new<S: DocumentStore + ?Sized>(
         store: &S,
+        totals: &Totals,
         words: &[String],
         window: usize,
         analyzer: &Analyzer,
     ) -> Result<Self, StoreError> {
-        let totals = store.totals()?;
         let parts = Parts::new(words, window, analyzer);
         let names: Vec<&str> = parts.stems.iter().map(String::as_str).collect();
         let stems = store.stems(&names)?;
         let names: Vec<&str> = parts.words.iter().map(String::as_str).collect();
         let numbers = store.words(&names)?;
         let frequencies = store.pairs(&parts.groups())?;
-        let by_stem = |stem: &Stem| by_field(stem.frequency, &totals);
+        let by_stem = |stem: &Stem| by_field(stem.frequency, totals);
         // A pair that is not in the token store is not counted, and taken to be rare.
         let rare = DocumentFrequency { title: 1, body: 1 };
-        let by_pair = |known: &Option<DocumentFrequency>| by_field(known.unwrap_or(rare), &totals);
+        let by_pair = |known: &Option<DocumentFrequency>| by_field(known.unwrap_or(rare), totals);
+        let bodies = |stem: &Option<u32>| stem.map(|at| stems[at as usize].frequency.body);
         Ok(Self {
             map: WordMap::new(&meanings(&stems, &numbers)),
+            bodies: parts.stem_of.iter().map(bodies).collect(),
             stems: stems.iter().map(by_stem).collect(),
             pairs: frequencies.iter().map(by_pair).collect(),
             followers: parts.followers(),
             near_of: parts.near_of(),
             near: parts.near,
             norms: [
-                norms(totals.title_words, &totals),
-                norms(totals.body_words, &totals),
+                norms(totals.title_words, totals),
+                norms(totals.body_words, totals),
             ],
             window,
         })
@@ -104,6 +108,8 @@ struct Parts {
     words: Vec<String>,
     /// Stems of the words that count.
     stems: Vec<String>,
+    /// Of each word of the query: its place in `stems`, if it counts.
+    stem_of: Vec<Option<u32>>,
     /// Ordered pairs of words, by place in `words`.
     pairs: Vec<(u32, u32)>,
     /// Pairs of stems, by place in `stems`, in either order.
@@ -137,6 +143,7 @@ impl Parts {
         Self {
             words: distinct.list,
             stems: stems.list,
+            stem_of: places.into_iter().map(|(_, stem)| stem).collect(),
             pairs: pairs.list,
             near: near.list,
         }
