@@ -15,10 +15,8 @@ use std::sync::OnceLock;
 pub(crate) struct GroupFootprints {
     pub(crate) bits: usize,
     groups: usize,
-    /// `[layer][group]`.
-    rows: Vec<RowList>,
-    /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
-    others: Vec<RowList>,
+    /// Made when first asked for: not every implementation counts a group at a time.
+    lists: OnceLock<Lists>,
     /// The uses of groups by terms three at a time, `[layer][triple]`.
     triples: Vec<Triple>,
     triples_per_layer: usize,
@@ -28,14 +26,25 @@ pub(crate) struct GroupFootprints {
     uses: Vec<usize>,
     /// The uses three at a time in another way, `[layer][trio]`: made when first asked for.
     trios: OnceLock<Vec<Trio>>,
-    /// Weighted cosines, one per use.
-    sines: Vec<WeightedSine>,
+    /// Weight and term of every use.
+    weights: Vec<(f32, usize)>,
+    /// Weighted cosines, one per use: made when first asked for.
+    sines: OnceLock<Vec<WeightedSine>>,
     /// Weighted cosines, one table per use of a group by a term, in the order of the terms.
     tables: Vec<CosineTable>,
     /// True if every count and distance fits a byte (256 itself is taken as 255).
     pub(crate) narrow: bool,
     /// The lowest of the 128 distances around `b/2`.
     pub(crate) lowest: i8,
+}
+
+/// The rows of every group.
+#[derive(Debug, Clone)]
+struct Lists {
+    /// `[layer][group]`.
+    rows: Vec<RowList>,
+    /// Per layer, the rows that the first use's list leaves out: both together count `|d|`.
+    others: Vec<RowList>,
 }
 
 /// The rows to sum for a group.
@@ -66,24 +75,19 @@ pub(crate) struct Triple {
 
 impl Triple {
     fn new(footprints: [&[u32]; 3]) -> Self {
-        let bit = |footprint: &[u32], i: usize| (footprint[i / 32] >> (i % 32)) & 1;
-        let class = |i: usize| {
-            let [a, b, c] = footprints.map(|footprint| bit(footprint, i));
-            a + 2 * b + 4 * c
-        };
-        let classes: Vec<u32> = (0..32 * footprints[0].len()).map(class).collect();
+        let [a, b, c] = footprints;
+        let mut places = Vec::with_capacity(32 * a.len());
         let mut bounds = [0_u16; 9];
-        for &class in &classes {
-            bounds[class as usize + 1] += 1;
-        }
-        for class in 1..9 {
-            bounds[class] += bounds[class - 1];
-        }
-        let (mut places, mut next) = (vec![0; classes.len()], bounds);
-        for (i, &class) in classes.iter().enumerate() {
-            let next = &mut next[class as usize];
-            places[usize::from(*next)] = (i * ROW) as u16;
-            *next += 1;
+        for class in 0..8 {
+            let is = |word: u32, bit: u32| if class >> bit & 1 == 1 { word } else { !word };
+            for (first, ((&a, &b), &c)) in (0..).step_by(32).zip(a.iter().zip(b).zip(c)) {
+                let mut left = is(a, 0) & is(b, 1) & is(c, 2);
+                while left != 0 {
+                    places.push((first + left.trailing_zeros() as u16) * ROW as u16);
+                    left &= left - 1;
+                }
+            }
+            bounds[class as usize + 1] = places.len() as u16;
         }
         Self {
             places,
@@ -120,20 +124,11 @@ impl GroupFootprints {
         terms: &[Vec<GroupWeight>],
     ) -> Self {
         let words = bits / 32;
-        let rows: Vec<_> = footprints.chunks_exact(words).map(RowList::new).collect();
-        let first = terms.first().map_or(0, |uses| uses[0].group);
-        let others = if groups == 0 {
-            Vec::new()
-        } else {
-            rows.chunks_exact(groups)
-                .map(|layer| layer[first].others(bits))
-                .collect()
-        };
-        let cosines = cosines(bits);
+        let cosines = cosines_from(lowest_near(bits), bits);
         let tables = terms
             .iter()
             .flatten()
-            .map(|used| CosineTable::new(&cosines, lowest_near(bits), used.weight))
+            .map(|used| CosineTable::new(&cosines, used.weight))
             .collect();
         let uses: Vec<usize> = terms.iter().flatten().map(|used| used.group).collect();
         let triples_per_layer = uses.len().div_ceil(3);
@@ -146,30 +141,48 @@ impl GroupFootprints {
             }
         }
         // An empty list could meet a token with all 256 bits set, whose count does not fit a byte.
-        let narrow = bits < 256 || bits == 256 && rows.iter().all(|r| !r.rows.is_empty());
+        let is_empty = |footprint: &[u32]| {
+            footprint.iter().all(|&w| w == footprint[0]) && matches!(footprint[0], 0 | u32::MAX)
+        };
+        let narrow = bits < 256 || bits == 256 && !footprints.chunks_exact(words).any(is_empty);
+        let weights = terms
+            .iter()
+            .enumerate()
+            .flat_map(|(term, uses)| uses.iter().map(move |used| (used.weight, term)));
         Self {
             bits,
             groups,
-            rows,
-            others,
+            lists: OnceLock::new(),
             triples,
             triples_per_layer,
             footprints: footprints.to_vec(),
             uses,
             trios: OnceLock::new(),
-            sines: WeightedSine::of_terms(terms),
+            weights: weights.collect(),
+            sines: OnceLock::new(),
             tables,
             narrow,
             lowest: lowest_near(bits),
         }
     }
 
+    fn lists(&self) -> &Lists {
+        self.lists.get_or_init(|| {
+            let footprints = self.footprints.chunks_exact(self.bits / 32);
+            let rows: Vec<_> = footprints.map(RowList::new).collect();
+            let first = self.uses.first().copied().unwrap_or(0);
+            let layers = rows.chunks_exact(self.groups.max(1));
+            let others = layers.map(|layer| layer[first].others(self.bits)).collect();
+            Lists { rows, others }
+        })
+    }
+
     pub(crate) fn rows(&self, layer: usize, group: usize) -> &RowList {
-        &self.rows[layer * self.groups + group]
+        &self.lists().rows[layer * self.groups + group]
     }
 
     pub(crate) fn others(&self, layer: usize) -> &RowList {
-        &self.others[layer]
+        &self.lists().others[layer]
     }
 
     /// The triples of a layer.
@@ -185,7 +198,8 @@ impl GroupFootprints {
     }
 
     pub(crate) fn sines(&self) -> &[WeightedSine] {
-        &self.sines
+        self.sines
+            .get_or_init(|| WeightedSine::of_uses(&self.weights))
     }
 
     pub(crate) fn tables(&self) -> &[CosineTable] {
@@ -219,30 +233,29 @@ impl RowList {
 }
 
 impl CosineTable {
-    /// `cosines` by distance; `lowest` is the lowest of the 128 distances around `b/2`.
-    fn new(cosines: &[f64; 256], lowest: i8, weight: f32) -> Self {
-        let values = cosines.map(|cosine| {
+    /// `cosines` by distance, from the lowest of the 128 around `b/2` on.
+    fn new(cosines: &[f64; 256], weight: f32) -> Self {
+        let (mut high, mut low) = ([[0; 64]; 4], [[0; 64]; 4]);
+        let bytes = high
+            .as_flattened_mut()
+            .iter_mut()
+            .zip(low.as_flattened_mut());
+        for ((high, low), cosine) in bytes.zip(cosines) {
             let scaled = (f64::from(weight) * cosine * 32768.0).clamp(-32767.0, 32767.0);
             // To the nearest: what is left is cut off.
-            ((scaled + 0.5_f64.copysign(scaled)) as i16).to_le_bytes()
-        });
-        // Distances are counted from the lowest near one.
-        let byte = |first: usize, byte: usize| {
-            std::array::from_fn(|i| {
-                values[usize::from(((first + i) as u8).wrapping_add_signed(lowest))][byte]
-            })
-        };
-        Self {
-            high: [0, 64, 128, 192].map(|first| byte(first, 1)),
-            low: [0, 64, 128, 192].map(|first| byte(first, 0)),
-            weight,
+            let value = (scaled + 0.5_f64.copysign(scaled)) as i32;
+            (*high, *low) = ((value >> 8) as u8, value as u8);
         }
+        Self { high, low, weight }
     }
 }
 
-/// `cos(π·h/b)` for every distance that a byte holds.
-fn cosines(bits: usize) -> [f64; 256] {
-    std::array::from_fn(|h| (std::f64::consts::PI * h as f64 / bits as f64).cos())
+/// `cos(π·h/b)` for every distance that a byte holds, counted from the lowest near one.
+fn cosines_from(lowest: i8, bits: usize) -> [f64; 256] {
+    std::array::from_fn(|i| {
+        let h = (i as u8).wrapping_add_signed(lowest);
+        (std::f64::consts::PI * f64::from(h) / bits as f64).cos()
+    })
 }
 
 /// The lowest of the 128 distances around `bits / 2`.
@@ -290,9 +303,10 @@ mod tests {
     #[test]
     fn tables_begin_with_the_lowest_near_distance() {
         for bits in [32, 96, 128, 224, 256] {
-            let (cosines, lowest) = (cosines(bits), lowest_near(bits));
-            let table = CosineTable::new(&cosines, lowest, 0.7);
-            for (h, cosine) in cosines.iter().enumerate().take(bits + 1) {
+            let lowest = lowest_near(bits);
+            let table = CosineTable::new(&cosines_from(lowest, bits), 0.7);
+            for h in 0..(bits + 1).min(256) {
+                let cosine = (std::f64::consts::PI * h as f64 / bits as f64).cos();
                 let i = usize::from((h as u8).wrapping_sub(lowest as u8));
                 let bytes = [table.low, table.high].map(|pieces| pieces[i / 64][i % 64]);
                 let error = f64::from(i16::from_le_bytes(bytes)) - 0.7 * 32768.0 * cosine;

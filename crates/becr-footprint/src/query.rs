@@ -25,7 +25,7 @@ pub struct CompositeQuery {
 /// How the token groups are represented.
 #[derive(Debug, Clone)]
 pub(crate) enum GroupVectors {
-    Footprints(GroupFootprints),
+    Footprints(Box<GroupFootprints>),
     Raw(RawGroups),
 }
 
@@ -57,7 +57,7 @@ impl CompositeQuery {
             layers,
             groups,
             terms,
-            vectors: GroupVectors::Footprints(prepared),
+            vectors: GroupVectors::Footprints(Box::new(prepared)),
         })
     }
 

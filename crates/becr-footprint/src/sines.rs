@@ -1,7 +1,5 @@
 //! Weighted cosines as polynomials in 16-bit numbers.
 
-use crate::query::GroupWeight;
-
 /// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
 /// `−weight · sin(π/2 · t) = t · (c₁ + t²·(c₃ + t²·(c₅ + t²·c₇)))`.
 #[derive(Debug, Clone)]
@@ -28,13 +26,10 @@ const SHARES: [f64; 16] = {
 };
 
 impl WeightedSine {
-    /// One per use of a group by a term, in their order.
-    pub(crate) fn of_terms(terms: &[Vec<GroupWeight>]) -> Vec<Self> {
-        let uses = |(term, uses): (usize, &'_ Vec<GroupWeight>)| {
-            let sine = |used: &GroupWeight| Self::new(f64::from(used.weight), term);
-            uses.iter().map(sine).collect::<Vec<_>>()
-        };
-        terms.iter().enumerate().flat_map(uses).collect()
+    /// One per use of a group by a term: weight and term.
+    pub(crate) fn of_uses(uses: &[(f32, usize)]) -> Vec<Self> {
+        let sine = |&(weight, term): &(f32, usize)| Self::new(f64::from(weight), term);
+        uses.iter().map(sine).collect()
     }
 
     fn new(weight: f64, term: usize) -> Self {
