@@ -235,15 +235,22 @@ impl RowList {
 impl CosineTable {
     /// `cosines` by distance, from the lowest of the 128 around `b/2` on.
     fn new(cosines: &[f64; 256], weight: f32) -> Self {
-        let (mut high, mut low) = ([[0; 64]; 4], [[0; 64]; 4]);
+        let (mut high, mut low, mut lost) = ([[0; 64]; 4], [[0; 64]; 4], 0.0);
         let bytes = high
             .as_flattened_mut()
             .iter_mut()
             .zip(low.as_flattened_mut());
-        for ((high, low), cosine) in bytes.zip(cosines) {
-            let scaled = (f64::from(weight) * cosine * 32768.0).clamp(-32767.0, 32767.0);
-            // To the nearest: what is left is cut off.
-            let value = (scaled + 0.5_f64.copysign(scaled)) as i32;
+        for (i, ((high, low), cosine)) in bytes.zip(cosines).enumerate() {
+            let wanted = f64::from(weight) * cosine * 32768.0;
+            let value = (wanted + lost).round().clamp(-32767.0, 32767.0);
+            // Among the distances that most tokens have, what is lost by rounding is made up for by the next one, so that
+            // it is not lost to the sum of a kernel.
+            lost = if (32..96).contains(&i) {
+                wanted + lost - value
+            } else {
+                0.0
+            };
+            let value = value as i32;
             (*high, *low) = ((value >> 8) as u8, value as u8);
         }
         Self { high, low, weight }
@@ -310,7 +317,7 @@ mod tests {
                 let i = usize::from((h as u8).wrapping_sub(lowest as u8));
                 let bytes = [table.low, table.high].map(|pieces| pieces[i / 64][i % 64]);
                 let error = f64::from(i16::from_le_bytes(bytes)) - 0.7 * 32768.0 * cosine;
-                assert!(error.abs() < 0.51, "{bits} {h}: {error}");
+                assert!(error.abs() < 1.01, "{bits} {h}: {error}");
             }
         }
     }

@@ -1,30 +1,32 @@
 //! Pooling by moments: over a window that most similarities lie in, every kernel is a polynomial.
 //!
 //! The similarities of a term to a document's tokens mostly lie close together. On a window of that width a kernel is a
-//! polynomial of degree 12 but for a part in thousands of its largest value there, so that its sum over the tokens in the
-//! window follows from the sums of their first twelve powers, which vector units add up many tokens at a time. The few
-//! tokens outside, which are all that some kernels see, are computed one by one. Windows are chosen such that there are
-//! such tokens on either side, or none far away: then the error is small next to the sum, even of distant kernels, unless
-//! nearly all of the other tokens are the same.
+//! polynomial of degree 10 to 16 but for a part in thousands of its largest value there, so that its sum over the tokens in
+//! the window follows from the sums of their powers, which vector units add up many tokens at a time. The few tokens outside,
+//! which are all that some kernels see, are computed one by one. Windows are chosen such that there are such tokens on
+//! either side, or none far away: then the error is small next to the sum, even of distant kernels, unless nearly all of the
+//! other tokens are the same.
+//!
+//! On wide windows the coefficients of powers grow so large that rounding would show. There the sums are those of products
+//! of Chebyshev polynomials, `T_i²` and `T_i·T_{i+1}`: twice of these is `T_{2i} + 1` and `T_{2i+1} + T₁`.
 
 use crate::kernels::LANES;
 use crate::tile::MAX_WIDTH;
 use std::f64::consts::PI;
 use std::sync::{LazyLock, OnceLock};
 
-/// The degree of the polynomials.
-pub(crate) const DEGREE: usize = 12;
+/// The highest degree of the polynomials.
+pub(crate) const DEGREE: usize = 16;
 /// Windows begin and end at multiples of this, in units of 2⁻¹⁵: so their polynomials can be kept.
 const STEP: i32 = 256;
-/// Widest window that polynomials follow a kernel in, from its centre, in widths σ of the kernel.
-const REACH: f32 = 1.8;
-/// Widest window that degree 10 is enough for.
-const SHORT_REACH: f32 = 1.45;
-/// That degree.
-pub(crate) const SHORT: usize = 10;
+/// The highest degree for which powers serve.
+pub(crate) const HIGHEST_POWER: usize = 12;
+/// Degrees, and the widest window in which polynomials of such a degree follow a kernel, from its centre, in widths σ of
+/// the kernel.
+const REACHES: [(usize, f32); 4] = [(10, 1.45), (HIGHEST_POWER, 1.8), (14, 2.3), (DEGREE, 2.8)];
 /// The edge of a window as a number of 14 fractional bits, a little below 1, so that twice of it fits 16 bits.
 const EDGE: i32 = 16_220;
-/// What the product of two powers of 12 fractional bits must be divided by.
+/// What the product of two numbers of 12 fractional bits must be divided by.
 const UNIT: f64 = (1 << 24) as f64;
 
 /// Similarities around a centre, in units of 2⁻¹⁵.
@@ -112,7 +114,7 @@ impl Polynomials {
 }
 
 /// Places that polynomials are made to meet their kernels at.
-const NODES: usize = 24;
+const NODES: usize = 32;
 
 /// The values of Chebyshev polynomials there.
 static CHEBYSHEV: LazyLock<[[f64; TERMS]; NODES]> = LazyLock::new(|| {
@@ -122,22 +124,32 @@ static CHEBYSHEV: LazyLock<[[f64; TERMS]; NODES]> = LazyLock::new(|| {
     })
 });
 
-/// The coefficients of a kernel's polynomial, for powers in units of [`UNIT`].
+/// The coefficients of a kernel's polynomial, for powers or products in units of [`UNIT`].
 fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
     let mut chebyshev = [0.0; TERMS];
     for values in CHEBYSHEV.iter() {
         let c = (f64::from(window.centre) + window.unit() * values[1]) / 32768.0;
         let kernel = (-0.5 * ((c - mu) / sigma).powi(2)).exp();
-        for (coefficient, value) in chebyshev.iter_mut().zip(values) {
+        for (coefficient, value) in chebyshev[..=window.degree].iter_mut().zip(values) {
             *coefficient += 2.0 / NODES as f64 * kernel * value;
         }
     }
     chebyshev[0] /= 2.0;
-    // From Chebyshev polynomials, T₀ = 1, T₁ = x and T_{i+1} = 2x·T_i − T_{i−1}, to powers.
+    let mut coefficients = if window.degree <= HIGHEST_POWER {
+        of_powers(chebyshev)
+    } else {
+        of_products(chebyshev)
+    };
+    coefficients[1..].iter_mut().for_each(|c| *c /= UNIT);
+    coefficients
+}
+
+/// From Chebyshev polynomials, T₀ = 1, T₁ = x and T_{i+1} = 2x·T_i − T_{i−1}, to powers.
+fn of_powers(chebyshev: [f64; TERMS]) -> [f64; TERMS] {
     let mut powers = [0.0; TERMS];
     let (mut before, mut this) = ([0.0; TERMS], [0.0; TERMS]);
     (before[1], this[0]) = (1.0, 1.0); // T₋₁ = T₁
-    for coefficient in chebyshev.into_iter().take(window.degree + 1) {
+    for coefficient in chebyshev {
         for (power, t) in powers.iter_mut().zip(this) {
             *power += coefficient * t;
         }
@@ -147,8 +159,16 @@ fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
         }
         (before, this) = (this, next);
     }
-    powers[1..].iter_mut().for_each(|power| *power /= UNIT);
     powers
+}
+
+/// From Chebyshev polynomials to products of two: T_i is twice such a product, less 1 or T₁.
+fn of_products(mut chebyshev: [f64; TERMS]) -> [f64; TERMS] {
+    for i in 2..TERMS {
+        chebyshev[i % 2] -= chebyshev[i];
+        chebyshev[i] *= 2.0;
+    }
+    chebyshev
 }
 
 /// The polynomials of all windows, made when first asked for.
@@ -156,9 +176,8 @@ fn coefficients(window: Window, mu: f64, sigma: f64) -> [f64; TERMS] {
 pub(crate) struct Windows {
     /// Centre and width of the kernels, of those that polynomials follow.
     kernels: Vec<Option<(f32, f32)>>,
-    /// Radii, in steps, and how many of them have a low degree.
-    radii: usize,
-    short: usize,
+    /// Degrees, and the widest radius of such a degree, in steps.
+    reaches: [(usize, usize); REACHES.len()],
     /// `[centre][radius]`.
     known: Vec<OnceLock<Box<Polynomials>>>,
 }
@@ -171,30 +190,28 @@ impl Windows {
             let widest = narrowest.map_or(0.0, |sigma| (reach * sigma).min(0.5));
             (widest * 32768.0) as usize / STEP as usize
         };
-        let radii = steps(REACH);
+        let reaches = REACHES.map(|(degree, reach)| (degree, steps(reach)));
+        let radii = reaches[REACHES.len() - 1].1;
         Self {
             known: vec![OnceLock::new(); radii * (65536 / STEP as usize)],
             kernels,
-            radii,
-            short: steps(SHORT_REACH),
+            reaches,
         }
     }
 
     /// The window around bounds, if polynomials follow the kernels on it.
     pub(crate) fn around(&self, bounds: [i16; 2]) -> Option<Window> {
         let window = Window::around(bounds)?;
-        let degree = if window.steps() <= self.short {
-            SHORT
-        } else {
-            DEGREE
-        };
-        (window.steps() <= self.radii).then_some(Window { degree, ..window })
+        let allowed = |reach: &&(usize, usize)| window.steps() <= reach.1;
+        let &(degree, _) = self.reaches.iter().find(allowed)?;
+        Some(Window { degree, ..window })
     }
 
     /// The polynomials of a window that is allowed.
     pub(crate) fn polynomials(&self, window: Window) -> &Polynomials {
         let centre = ((i32::from(window.centre) - i32::from(i16::MIN)) / STEP) as usize;
-        self.known[centre * self.radii + window.steps() - 1]
+        let radii = self.reaches[REACHES.len() - 1].1;
+        self.known[centre * radii + window.steps() - 1]
             .get_or_init(|| Box::new(Polynomials::new(window, &self.kernels)))
     }
 }
@@ -202,13 +219,15 @@ impl Windows {
 /// What a term's similarities to the tokens of a layer come to.
 #[repr(C, align(64))]
 pub(crate) struct Moments {
-    /// Sums of powers, sixteen parts of each.
+    /// Sums of powers or products, sixteen parts of each, if there are tokens.
     pub(crate) powers: [[i32; LANES]; DEGREE],
     /// Similarities outside of the window, of which so many.
     pub(crate) outside: [i16; OUTSIDE],
     pub(crate) found: usize,
     /// Tokens of which powers and similarities outside are.
     pub(crate) tokens: usize,
+    /// What was added beside the tokens in the window, as if it lay at its centre.
+    pub(crate) others: usize,
     /// None if histograms serve.
     pub(crate) window: Option<Window>,
 }
@@ -229,6 +248,7 @@ impl Default for Moments {
             outside: [0; OUTSIDE],
             found: 0,
             tokens: 0,
+            others: 0,
             window: None,
         }
     }
@@ -240,10 +260,9 @@ impl Moments {
         self.tokens > ROOM - MAX_WIDTH || self.found > MAX_WIDTH
     }
 
-    /// Forgets all tokens.
+    /// Forgets all tokens; the sums begin anew with the next ones.
     pub(crate) fn clear(&mut self) {
-        self.powers = [[0; LANES]; DEGREE];
-        (self.found, self.tokens) = (0, 0);
+        (self.found, self.tokens, self.others) = (0, 0, 0);
     }
 }
 
@@ -270,7 +289,14 @@ mod tests {
 
     #[test]
     fn polynomials_follow_kernels() {
-        for (low, high) in [(-4000, 4000), (0, 5000), (-9000, -3000), (12_000, 17_000)] {
+        for (low, high) in [
+            (-4000, 4000),
+            (0, 5000),
+            (-9000, -3000),
+            (12_000, 17_000),
+            (-7000, 7000),
+            (-8000, 9000),
+        ] {
             let window = Windows::new(vec![Some((0.0, 0.1))]).around([low, high]);
             let window = window.expect("allowed");
             for mu in [-0.9, -0.3, 0.0, 0.1, 0.5, 1.0] {
@@ -286,10 +312,14 @@ mod tests {
                 let largest = if within { 1.0 } else { edges[0].max(edges[1]) };
                 for c in low..=high {
                     let x = f64::from(c - window.centre) / window.unit();
-                    let sum = (1..TERMS)
-                        .rev()
-                        .fold(0.0, |sum, p| (sum + coefficients[p] * UNIT) * x);
-                    let error = sum + coefficients[0] - kernel(f64::from(c) / 32768.0);
+                    let t = |i: usize| (i as f64 * x.acos()).cos();
+                    let term = |i: usize| match window.degree {
+                        ..=HIGHEST_POWER => x.powi(i as i32),
+                        _ => t(i / 2) * t(i - i / 2),
+                    };
+                    let sum: f64 = (1..TERMS).map(|i| coefficients[i] * term(i)).sum();
+                    let sum = coefficients[0] + UNIT * sum;
+                    let error = sum - kernel(f64::from(c) / 32768.0);
                     assert!(
                         error.abs() < 2e-3 * largest,
                         "{mu} {window:?} {c}: {error} of {largest}"
@@ -317,8 +347,8 @@ mod tests {
                 .map(|window| window.degree)
         };
         assert_eq!(
-            [100, 4_600, 5_000, 5_600, 6_000].map(degree),
-            [Some(SHORT), Some(SHORT), Some(DEGREE), Some(DEGREE), None]
+            [100, 4_600, 5_000, 6_000, 7_400, 8_900, 9_000].map(degree),
+            [10, 10, 12, 14, 14, 16, 0].map(|degree| (degree > 0).then_some(degree))
         );
         assert_eq!(Windows::new(vec![None]).around([0, 10]), None);
     }

@@ -271,6 +271,12 @@ impl<'a> Tile<'a> {
         self.width / 8
     }
 
+    /// The address behind its last row.
+    #[inline(always)]
+    pub(crate) fn end(&self, bits: usize) -> usize {
+        self.rows.as_ptr() as usize + bits * self.stride()
+    }
+
     /// The same tile, copied into `buffer` if the document ends too soon behind it.
     pub(crate) fn readable<'b>(self, bits: usize, buffer: &'b mut [u8; LARGEST]) -> Tile<'b>
     where

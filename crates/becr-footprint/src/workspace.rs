@@ -153,11 +153,11 @@ pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
 /// of eight pairs of registers, in the first of the pair if `p` is even.
 pub(crate) type Numbers = [[[i16; 16]; 2]; MAX_WIDTH / 32];
 
-/// What is computed in 256-bit registers.
+/// What AVX2 computes, and where rows lie.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Registers {
-    /// Where the rows of a trio lie.
+    /// Where the rows of a trio or triple lie in the tile at hand.
     pub(crate) places: Places,
     /// Ones counted in each class of a trio.
     pub(crate) counts: [Numbers; 4],
@@ -238,16 +238,19 @@ impl Ahead {
         };
     }
 
-    /// What is computed after some rows: what is left of the record, or the beginning of the next.
-    pub(crate) fn after(&self, rows: &[u8]) -> Near {
+    /// What is computed after a tile that ends at an address: what is left of the record, or the beginning of the next.
+    pub(crate) fn after(&self, tile: usize) -> Near {
         let [[start, end], next] = self.records;
-        let address = rows.as_ptr_range().end as usize;
-        let [address, end] = if (start..end).contains(&address) {
-            [address, end]
+        let [address, end] = if (start..end).contains(&tile) {
+            [tile, end]
         } else {
             next
         };
-        Near { address, end }
+        Near {
+            address,
+            end,
+            left: Near::LINES,
+        }
     }
 
     /// Fetches the next cache lines, at most so many.
@@ -279,6 +282,7 @@ impl Ahead {
 pub(crate) struct Near {
     address: usize,
     end: usize,
+    left: usize,
 }
 
 impl Near {
@@ -288,6 +292,8 @@ impl Near {
     /// Fetches the next lines for both caches, at most so many for each.
     #[inline(always)]
     pub(crate) fn advance(&mut self, lines: usize, first: impl Fn(usize), second: impl Fn(usize)) {
+        let lines = lines.min(self.left);
+        self.left -= lines;
         for _ in 0..lines {
             let later = self.address + 64 * Self::LINES;
             if later < self.end {

@@ -172,7 +172,12 @@ impl Ranker {
         let missing = terms.iter().filter(|term| bodies[term.position].is_none());
         let stems: Vec<_> = missing.map(|term| self.analyzer.stem(&term.word)).collect();
         let names: Vec<&str> = stems.iter().map(AsRef::as_ref).collect();
-        let mut others = store.stems(&names)?.into_iter();
+        let others = if names.is_empty() {
+            Vec::new()
+        } else {
+            store.stems(&names)?
+        };
+        let mut others = others.into_iter();
         let bodies = terms.iter().map(|term| {
             let other = || others.next().map_or(0, |stem| stem.frequency.body);
             bodies[term.position].unwrap_or_else(other)

@@ -125,6 +125,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
             moments.window = None;
         }
         let mut sink = Pool::<B> {
+            bits: job.groups.bits,
             relative: job.document.relative_to(),
             kernels,
             // With wider footprints memory takes the time, and histograms leave more of it to the fetches.

@@ -3,7 +3,7 @@
 use super::drain512::add_lanes;
 use crate::Kernels;
 use crate::kernels::{LANES, Sixteen};
-use crate::moments::{DEGREE, Moments, Row, SHORT, TERMS, Window};
+use crate::moments::{DEGREE, HIGHEST_POWER, Moments, Row, TERMS, Window};
 use crate::tile::MAX_WIDTH;
 use std::arch::x86_64::*;
 
@@ -69,15 +69,16 @@ pub(super) unsafe fn add(
 ) {
     // SAFETY: the caller's promise is ours.
     unsafe {
-        if window.degree == SHORT {
-            add_powers::<SHORT>(similarities, tokens, window, moments, meanwhile);
-        } else {
-            add_powers::<DEGREE>(similarities, tokens, window, moments, meanwhile);
+        match window.degree {
+            10 => add_powers::<10>(similarities, tokens, window, moments, meanwhile),
+            12 => add_powers::<12>(similarities, tokens, window, moments, meanwhile),
+            14 => add_powers::<14>(similarities, tokens, window, moments, meanwhile),
+            _ => add_powers::<DEGREE>(similarities, tokens, window, moments, meanwhile),
         }
     }
 }
 
-/// As [`add`], up to a power, which is [`SHORT`] or [`DEGREE`].
+/// As [`add`], up to a degree, which is even.
 ///
 /// # Safety
 ///
@@ -100,15 +101,17 @@ unsafe fn add_powers<const N: usize>(
     // SAFETY: sums and blocks are registers; there is room for the similarities of a tile and a register beyond.
     unsafe {
         let mut sums = [_mm512_setzero_si512(); N];
-        for (sum, kept) in sums.iter_mut().zip(&moments.powers) {
-            *sum = _mm512_load_si512(kept.as_ptr().cast());
+        if moments.tokens > 0 {
+            for (sum, kept) in sums.iter_mut().zip(&moments.powers) {
+                *sum = _mm512_load_si512(kept.as_ptr().cast());
+            }
         }
         let mut found = moments.found;
         for (i, block) in blocks[..tokens.div_ceil(TOKENS)].iter().enumerate() {
             meanwhile();
             let mut c = _mm512_load_si512(block.as_ptr().cast());
             if tokens - TOKENS * i < TOKENS {
-                // What is behind the last token comes to nothing at the centre.
+                // What is behind the last token is taken for a token at the centre.
                 let there = (1 << (tokens - TOKENS * i)) - 1;
                 c = _mm512_mask_mov_epi16(centre, there, c);
             }
@@ -128,33 +131,48 @@ unsafe fn add_powers<const N: usize>(
             let x = _mm512_sllv_epi16(_mm512_sub_epi16(c, centre), shift);
             let x = _mm512_maskz_mulhrs_epi16(inside, x, factor);
             let twice = _mm512_add_epi16(x, x);
-            let x1 = _mm512_srai_epi16::<2>(_mm512_add_epi16(x, half));
-            let x2 = _mm512_mulhrs_epi16(twice, x1);
-            let x3 = _mm512_mulhrs_epi16(twice, x2);
-            let x4 = _mm512_mulhrs_epi16(twice, x3);
-            let x5 = _mm512_mulhrs_epi16(twice, x4);
-            let x6 = _mm512_mulhrs_epi16(twice, x5);
+            // The powers, or T_{i+1} = 2x·T_i − T_{i−1}.
+            let next = |t: __m512i, before: __m512i| {
+                let product = _mm512_mulhrs_epi16(twice, t);
+                if N <= HIGHEST_POWER {
+                    return product;
+                }
+                _mm512_add_epi16(_mm512_sub_epi16(product, before), product)
+            };
+            let t1 = _mm512_srai_epi16::<2>(_mm512_add_epi16(x, half));
+            let t2 = next(t1, one);
+            let t3 = next(t2, t1);
+            let t4 = next(t3, t2);
+            let t5 = next(t4, t3);
+            let t6 = next(t5, t4);
+            let t7 = next(t6, t5);
+            let t8 = next(t7, t6);
             let factors = [
-                [one, x1],
-                [x1, x1],
-                [x1, x2],
-                [x2, x2],
-                [x2, x3],
-                [x3, x3],
-                [x3, x4],
-                [x4, x4],
-                [x4, x5],
-                [x5, x5],
-                [x5, x6],
-                [x6, x6],
+                [one, t1],
+                [t1, t1],
+                [t1, t2],
+                [t2, t2],
+                [t2, t3],
+                [t3, t3],
+                [t3, t4],
+                [t4, t4],
+                [t4, t5],
+                [t5, t5],
+                [t5, t6],
+                [t6, t6],
+                [t6, t7],
+                [t7, t7],
+                [t7, t8],
+                [t8, t8],
             ];
             for (sum, [a, b]) in sums.iter_mut().zip(factors) {
-                *sum = add_products(*sum, a, b);
+                *sum = multiply_and_add(*sum, a, b);
             }
         }
         for (kept, sum) in moments.powers.iter_mut().zip(sums) {
             _mm512_store_si512(kept.as_mut_ptr().cast(), sum);
         }
+        moments.others += tokens.next_multiple_of(TOKENS) - tokens + found - moments.found;
         moments.found = found;
         moments.tokens += tokens;
     }
@@ -166,7 +184,7 @@ unsafe fn add_powers<const N: usize>(
 /// then takes a quarter longer on Zen 4.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
-unsafe fn add_products(sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+unsafe fn multiply_and_add(sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
     let mut sums = sums;
     // SAFETY: the instruction touches its operands only.
     unsafe {
@@ -197,12 +215,16 @@ pub(super) unsafe fn finish(
     let lanes = kernels.sixteens().iter().zip(polynomials.rows());
     // SAFETY: the caller's promise is ours; rows are registers; as many sums are read and written as there are.
     unsafe {
-        let powers = total(moments);
+        let totals = total(moments, window);
         for ((lanes, rows), sums) in lanes.zip(sums.chunks_mut(LANES)) {
             let mut parts = [_mm512_setzero_ps(); 2];
-            for p in 0..TERMS {
-                let power = _mm512_set1_ps(powers[p]);
-                parts[p % 2] = _mm512_fmadd_ps(power, load(&rows[p]), parts[p % 2]);
+            let mut add = |i: usize| {
+                let total = _mm512_set1_ps(totals[i]);
+                parts[i % 2] = _mm512_fmadd_ps(total, load(&rows[i]), parts[i % 2]);
+            };
+            (0..=HIGHEST_POWER).for_each(&mut add);
+            if window.degree > HIGHEST_POWER {
+                (HIGHEST_POWER + 1..TERMS).for_each(&mut add);
             }
             // A kernel that sees nothing of the window may be below zero by what is left of rounding.
             let inside = _mm512_add_ps(parts[0], parts[1]);
@@ -217,12 +239,12 @@ pub(super) unsafe fn finish(
     moments.clear();
 }
 
-/// The number of tokens in the window and the sums of their powers.
+/// The number of tokens in the window and the sums of their powers or products.
 #[inline(always)]
-unsafe fn total(moments: &Moments) -> [f32; TERMS] {
+unsafe fn total(moments: &Moments, window: Window) -> [f32; TERMS] {
     let mut total = [0.0; TERMS];
     total[0] = (moments.tokens - moments.found) as f32;
-    let powers = moments.powers.as_chunks::<4>().0;
+    let powers = &moments.powers.as_chunks::<4>().0[..window.degree.div_ceil(4)];
     for (four, sums) in powers.iter().zip(total[1..].as_chunks_mut::<4>().0) {
         // SAFETY: the caller promises AVX-512 F; the parts of a sum are a register.
         unsafe {
@@ -231,6 +253,12 @@ unsafe fn total(moments: &Moments) -> [f32; TERMS] {
                 parts[i] = _mm512_cvtepi32_ps(_mm512_load_si512(four[i].as_ptr().cast()));
             }
             *sums = add_lanes(parts);
+        }
+    }
+    if window.degree > HIGHEST_POWER {
+        // At the centre T₂, T₄, … are 1 or −1, and the others 0, as all powers are.
+        for total in total[4..].iter_mut().step_by(4) {
+            *total -= (moments.others << 24) as f32;
         }
     }
     total

@@ -10,6 +10,7 @@ use crate::{Kernels, Relative};
 
 /// The sums of kernels of a layer, in the making.
 pub(super) struct Pool<'a, B> {
+    pub(super) bits: usize,
     pub(super) relative: Option<Relative<'a>>,
     pub(super) kernels: &'a Kernels,
     /// False if histograms serve in any case.
@@ -86,7 +87,7 @@ impl<B: Backend> Pool<'_, B> {
         }
         let windows = (self.moments.iter()).filter(|moments| moments.window.is_some());
         let steps = windows.count() * tokens.div_ceil(32);
-        let (lines, near_lines) = (lines.div_ceil(steps), (Near::LINES / steps).max(1));
+        let (lines, near_lines) = (lines.div_ceil(steps), Near::LINES.div_ceil(steps));
         let histograms = self.histograms.as_chunks_mut::<1>().0;
         let lists = similarities.as_chunks::<1>().0;
         for ((moments, histogram), list) in self.moments.iter_mut().zip(histograms).zip(lists) {
@@ -129,7 +130,7 @@ impl<B: Backend> Sink for Pool<'_, B> {
         // As much memory is fetched as the tile has, while the CPU has little else to wait for.
         let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);
         self.fetched = 0;
-        let near = self.ahead.after(place.tile.rows);
+        let near = self.ahead.after(place.tile.end(self.bits));
         self.add(tokens, lines, near, similarities);
         let sums = self.sums.chunks_exact_mut(self.kernels.len());
         for (similarities, sums) in similarities.iter().zip(sums) {

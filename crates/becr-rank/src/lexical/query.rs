@@ -51,7 +51,8 @@ impl LexicalQuery {
         // A pair that is not in the token store is not counted, and taken to be rare.
         let rare = DocumentFrequency { title: 1, body: 1 };
         let by_pair = |known: &Option<DocumentFrequency>| by_field(known.unwrap_or(rare), totals);
-        let bodies = |stem: &Option<u32>| stem.map(|at| stems[at as usize].frequency.body);
+        let body = |at: u32| stems.get(at as usize).map(|stem| stem.frequency.body);
+        let bodies = |stem: &Option<u32>| stem.and_then(body);
         Ok(Self {
             map: WordMap::new(&meanings(&stems, &numbers)),
             bodies: parts.stem_of.iter().map(bodies).collect(),
