@@ -114,6 +114,7 @@ impl Backend for Avx512Vpopcnt {
 unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
     let TilePlace { layer, tile } = place;
     let (groups, rows, lanes) = (job.groups, Rows::new(&tile), Lanes::new(tile.width));
+    let lowest = groups.lowest;
     let triples = groups.triples(layer);
     // Half of the memory to fetch while counting, at every pair of classes.
     let lines = (tile.rows.len() / 128).div_ceil(4 * triples.len().max(1));
@@ -131,25 +132,9 @@ unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sin
                 let places = rows.places(&triple.places, &mut scratch.registers.places);
                 let meanwhile = || sink.fetch_ahead(lines);
                 if triple.is_even {
-                    measure::<W, 6>(
-                        &rows,
-                        triple,
-                        places,
-                        groups.lowest,
-                        slots,
-                        between,
-                        meanwhile,
-                    );
+                    measure::<W, 6>(&rows, triple, places, lowest, slots, between, meanwhile);
                 } else {
-                    measure::<W, 8>(
-                        &rows,
-                        triple,
-                        places,
-                        groups.lowest,
-                        slots,
-                        between,
-                        meanwhile,
-                    );
+                    measure::<W, 8>(&rows, triple, places, lowest, slots, between, meanwhile);
                 }
             }
             measured += 3;
