@@ -3,7 +3,8 @@
 use super::data::{self, Dice};
 use super::median;
 use crate::progress;
-use becr_store::{NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{NewDocument, Shape};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;

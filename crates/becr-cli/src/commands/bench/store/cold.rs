@@ -4,7 +4,7 @@ use super::child::{self, Task};
 use super::data::{self, Dice};
 use super::{median, serve};
 use anyhow::Context;
-use becr_store::Store;
+use becr_lmdb::Store;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;

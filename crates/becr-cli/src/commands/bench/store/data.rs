@@ -2,7 +2,8 @@
 
 use crate::progress;
 use becr_footprint::DocumentLayout;
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{Header, NewDocument, Shape};
 use std::path::{Path, PathBuf};
 
 /// Documents of a candidate list.
