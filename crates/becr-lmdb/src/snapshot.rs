@@ -127,7 +127,7 @@ impl Snapshot {
     /// A transaction belongs to one thread at a time, so each thread takes a snapshot of its own. It may be
     /// a later one: then a record that has just been replaced is not prefetched. Nor is any where no snapshot is
     /// to be had.
-    fn prefetch_together(&self, numbers: &[u64]) {
+    pub(crate) fn prefetch_together(&self, numbers: &[u64]) {
         let store = &self.store;
         pool::each_part(numbers, |part| {
             let Ok(snapshot) = store.snapshot() else {

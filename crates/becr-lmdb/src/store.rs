@@ -162,6 +162,11 @@ impl Store {
         folder.join("data.mdb").is_file()
     }
 
+    #[cfg(test)]
+    pub(crate) fn env(&self) -> &Env<WithoutTls> {
+        &self.inner.env
+    }
+
     pub(crate) fn tables(&self) -> &Tables {
         &self.inner.tables
     }

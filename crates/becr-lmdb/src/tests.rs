@@ -1,7 +1,7 @@
 //! The store as a whole: exact statistics, consistent snapshots, refusals.
 
 use crate::Store;
-use becr_store::{Documents, Header, NewDocument, Shape, StoreError};
+use becr_store::{Documents, Header, MAX_ID_BYTES, NewDocument, Shape, StoreError};
 use becr_text::groups::TokenGroup;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -305,4 +305,75 @@ fn groups_come_back() {
     assert_eq!(group.footprint(1, becr_text::groups::Slot::Second), [7; 4]);
     assert!(snapshot.group(&pair("bank", "river")).unwrap().is_none());
     assert_eq!(snapshot.group_count().unwrap(), 3);
+}
+
+/// What cannot be read is damage: to take it for nothing would write wrong counts over it.
+#[test]
+fn unreadable_statistics_are_damage() {
+    for stem in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = with_pairs(folder.path());
+        let mut update = store.update().unwrap();
+        update.put(&document("a", "", "river bank")).unwrap();
+        update.commit().unwrap();
+        let mut txn = store.env().write_txn().unwrap();
+        let (table, key) = match stem {
+            true => (store.tables().stems, "river"),
+            false => (store.tables().pairs, "river bank"),
+        };
+        table.put(&mut txn, key.as_bytes(), &[1, 2, 3]).unwrap();
+        txn.commit().unwrap();
+        // "rivers" is a new word of a damaged stem; "river bank" has a damaged count.
+        for text in ["rivers", "river bank"] {
+            let mut update = store.update().unwrap();
+            let put = update.put(&document("b", "", text));
+            let error = put.and_then(|_| update.commit()).err();
+            match (stem, text) {
+                (false, "rivers") => assert!(error.is_none(), "{error:?}"),
+                _ => assert!(
+                    matches!(error, Some(StoreError::Damaged { .. })),
+                    "{error:?}"
+                ),
+            }
+        }
+        let txn = store.env().read_txn().unwrap();
+        let kept = table.get(&txn, key.as_bytes()).unwrap();
+        assert_eq!(kept, Some(&[1, 2, 3][..]), "written over");
+    }
+}
+
+#[test]
+fn ids_that_are_too_long_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = with_pairs(folder.path());
+    let (longest, longer) = ("i".repeat(MAX_ID_BYTES), "i".repeat(MAX_ID_BYTES + 1));
+    let mut update = store.update().unwrap();
+    update.put(&document(&longest, "", "river")).unwrap();
+    let error = update.put(&document(&longer, "", "river")).unwrap_err();
+    assert!(matches!(error, StoreError::LongId { .. }), "{error}");
+    assert!(error.to_string().len() < 300, "{error}");
+    update.commit().unwrap();
+    assert_eq!(store.snapshot().unwrap().totals().unwrap().documents, 1);
+}
+
+/// Prefetching only makes reading faster: without a place for another reader it does nothing.
+#[test]
+fn prefetching_never_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path(), &header()).unwrap();
+    let mut update = store.update().unwrap();
+    let put = |n: u64| update.put(&document(&n.to_string(), "", "river")).unwrap();
+    let numbers: Vec<u64> = (0..100).map(put).collect();
+    update.commit().unwrap();
+    let snapshot = store.snapshot().unwrap();
+    snapshot.prefetch_together(&numbers);
+    let mut others = Vec::new();
+    while let Ok(other) = store.snapshot() {
+        others.push(other);
+    }
+    snapshot.prefetch_together(&numbers);
+    assert_eq!(
+        snapshot.find(&numbers).unwrap().iter().flatten().count(),
+        100
+    );
 }
