@@ -6,11 +6,12 @@ use anyhow::{Context, bail};
 use becr_encoder::Encoder;
 use becr_index::first_stage::Hit;
 use becr_index::manifest::Manifest;
+use becr_lmdb::{Snapshot, Store};
 use becr_model::{HEAD_FILE, Head};
 use becr_rank::{
     Candidate, Explanation, Options, Parts, RankQuery, RankWorkspace, Ranker, Scored, Variant,
 };
-use becr_store::{DocumentStore, Documents, Snapshot, Store};
+use becr_store::{DocumentStore, Documents};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::fmt;
@@ -184,7 +185,7 @@ impl Ranking {
         let store = Store::open(index)?;
         let head = args.head.clone().unwrap_or_else(|| head_of(index));
         let pieces = WordPieces::from_dir(&index.join("model"))?;
-        let ranker = Ranker::for_store(&store, Head::read(&head)?, pieces)
+        let ranker = Ranker::for_store(store.header(), Head::read(&head)?, pieces)
             .with_context(|| head.display().to_string())?;
         let encoder = match args.variant {
             Variant::WholeQuery => {

@@ -8,7 +8,8 @@ use crate::manifest::Manifest;
 use crate::staging::Staging;
 use becr_corpus::Corpus;
 use becr_groups::GroupList;
-use becr_store::{NewDocument, Snapshot, Store};
+use becr_lmdb::{Snapshot, Store};
+use becr_store::NewDocument;
 use std::path::{Path, PathBuf};
 
 /// What to do with a document whose id the index has already.

@@ -7,7 +7,8 @@
 use crate::IndexError;
 use crate::first_stage::Writer;
 use crate::manifest::Manifest;
-use becr_store::{NewDocument, Snapshot, Store, Update};
+use becr_lmdb::{Snapshot, Store, Update};
+use becr_store::NewDocument;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use crate::IndexError;
 use crate::first_stage::FirstStage;
 use crate::manifest::Manifest;
-use becr_store::Store;
+use becr_lmdb::Store;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::Path;

@@ -54,7 +54,8 @@
 //! ```
 //! use becr_model::Head;
 //! use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
-//! use becr_store::{Header, NewDocument, Shape, Store};
+//! use becr_lmdb::Store;
+//! use becr_store::{Header, NewDocument, Shape};
 //! use becr_text::groups::TokenGroup;
 //! use becr_text::pieces::WordPieces;
 //!
@@ -73,7 +74,7 @@
 //! update.commit()?;
 //!
 //! let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
-//! let ranker = Ranker::for_store(&store, Head::blank("encoder-1", 1), pieces)?;
+//! let ranker = Ranker::for_store(store.header(), Head::blank("encoder-1", 1), pieces)?;
 //! let snapshot = store.snapshot()?;
 //! let query = ranker.query(&snapshot, "river bank", &Options::default(), None)?;
 //! let first = Candidate { number: 0, ..Default::default() };

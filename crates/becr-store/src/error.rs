@@ -1,10 +1,10 @@
 //! What can go wrong with a store.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why a store could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The file system refused.
     #[error("{}: {action}: {source}", path.display())]
@@ -40,8 +40,8 @@ pub enum StoreError {
     Engine {
         /// The store.
         path: PathBuf,
-        /// What LMDB said.
-        source: heed::Error,
+        /// What the engine said.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The directory holds no store.
     #[error("{}: there is no document store here; was the index built with --lexical-only?", .0.display())]
@@ -80,29 +80,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Turns the engine's errors into ours, for `map_err`.
-    pub(crate) fn engine(path: &Path) -> impl Fn(heed::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| match source {
-            heed::Error::Io(e)
-                if matches!(
-                    e.kind(),
-                    ErrorKind::StorageFull | ErrorKind::FileTooLarge | ErrorKind::QuotaExceeded
-                ) =>
-            {
-                Self::Full(path.clone())
-            }
-            source => Self::Engine {
-                path: path.clone(),
-                source,
-            },
-        }
-    }
-
-    pub(crate) fn io(
-        path: &Path,
-        action: &'static str,
-    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    /// Turns the errors of the file system into ours, for `map_err`.
+    pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io {
             path,

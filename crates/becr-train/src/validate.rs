@@ -2,8 +2,8 @@
 
 use crate::{TrainError, Validation, ValidationQuery};
 use becr_eval::{Run, Scope, evaluate, parse_measures};
+use becr_lmdb::Store;
 use becr_rank::{Candidate, Options, RankWorkspace, Ranker};
-use becr_store::Store;
 use rayon::prelude::*;
 
 /// Mean nDCG@10 over all validation queries; one without candidates counts as 0.

@@ -7,9 +7,10 @@ use anyhow::Context;
 use becr_footprint::{
     Document, DocumentLayout, Head as Weights, Scoring, TiledDocument, Workspace,
 };
+use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
-use becr_store::{DocumentStore, Store};
+use becr_store::DocumentStore;
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::hint::black_box;
@@ -66,7 +67,7 @@ impl RankMeter {
         head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
         let feature = |name: &&str| Feature::plain(*name, 0.1);
         head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
-        let ranker = Ranker::for_store(&store, head, pieces)?;
+        let ranker = Ranker::for_store(store.header(), head, pieces)?;
         Ok(Self {
             store,
             documents,

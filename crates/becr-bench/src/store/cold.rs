@@ -5,7 +5,7 @@ use super::data;
 use super::{median, serve};
 use crate::random::Random;
 use anyhow::Context;
-use becr_store::Store;
+use becr_lmdb::Store;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;

@@ -3,7 +3,8 @@
 use crate::Console;
 use crate::random::Random;
 use becr_footprint::DocumentLayout;
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{Header, NewDocument, Shape};
 use std::path::{Path, PathBuf};
 
 /// Documents of a candidate list.

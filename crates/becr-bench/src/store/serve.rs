@@ -4,7 +4,7 @@ use super::child::{self, Task};
 use super::data;
 use crate::random::Random;
 use anyhow::Context;
-use becr_store::Store;
+use becr_lmdb::Store;
 use indicatif::BinaryBytes;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -99,7 +99,7 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
 }
 
 /// Reads records with their checksums; returns their bytes.
-pub(super) fn read(snapshot: &becr_store::Snapshot<'_>, numbers: &[u64]) -> anyhow::Result<u64> {
+pub(super) fn read(snapshot: &becr_lmdb::Snapshot<'_>, numbers: &[u64]) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for &number in numbers {
         let record = snapshot.record(number)?;

@@ -2,7 +2,8 @@
 
 use becr_groups::cost::predict::{Component, Measured, Scale};
 use becr_index::FileSizes;
-use becr_store::{Documents, Store, TableSize, Totals};
+use becr_lmdb::{Store, TableSize};
+use becr_store::{Documents, Totals};
 use serde::Serialize;
 use std::path::Path;
 

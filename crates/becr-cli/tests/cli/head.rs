@@ -3,8 +3,8 @@
 use crate::becr;
 use crate::full::{corpus, folder, index, run};
 use becr_encoder::Encoder;
+use becr_lmdb::Store;
 use becr_model::{Head, Model};
-use becr_store::Store;
 use std::path::Path;
 
 /// γ of the head that the tests give the model: its hidden states are of 16 numbers.

@@ -3,7 +3,7 @@
 //! `BECR_KILLS` sets the number of kills; the default suits a test run.
 
 use crate::full::{corpus, digest, folder, index, run};
-use becr_store::Store;
+use becr_lmdb::Store;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};

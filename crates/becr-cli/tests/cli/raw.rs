@@ -4,7 +4,7 @@ use crate::becr;
 use crate::full::{index, run};
 use crate::ranked::{head, json, ranked, rows};
 use becr_encoder::Encoder;
-use becr_store::Store;
+use becr_lmdb::Store;
 use becr_text::groups::TokenGroup;
 use std::collections::BTreeMap;
 use std::fs;

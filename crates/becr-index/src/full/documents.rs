@@ -5,7 +5,8 @@ use super::encoding::{DocumentEncoder, Footprints};
 use super::{FullBuild, Observer, Stage};
 use crate::IndexError;
 use crate::live::{Change, LiveIndex};
-use becr_store::{Documents, NewDocument, Store};
+use becr_lmdb::Store;
+use becr_store::{Documents, NewDocument};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 

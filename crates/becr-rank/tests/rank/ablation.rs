@@ -1,8 +1,8 @@
 //! Parts that are switched off, threads, and the order of candidates: none of them changes another number.
 
 use crate::collection::{Collection, head};
+use becr_lmdb::Store;
 use becr_rank::{Candidate, Options, Parts, RankWorkspace, Ranker, Scored};
-use becr_store::Store;
 
 fn scores(
     ranker: &Ranker,

@@ -1,9 +1,10 @@
 //! A generated collection: random texts, random footprints, a head with every weight set.
 
 use becr_footprint::DocumentLayout;
+use becr_lmdb::Store;
 use becr_model::{Feature, Head, TermWeights};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Ranker};
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_store::{Header, NewDocument, Shape};
 use becr_text::groups::TokenGroup;
 use becr_text::pieces::WordPieces;
 use std::collections::BTreeMap;
@@ -136,7 +137,7 @@ impl Collection {
     }
 
     pub(crate) fn ranker(&self, head: Head) -> Ranker {
-        Ranker::for_store(&self.store, head, pieces()).unwrap()
+        Ranker::for_store(self.store.header(), head, pieces()).unwrap()
     }
 
     /// All documents, with first-stage scores that leave a few out.

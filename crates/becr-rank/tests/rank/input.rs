@@ -140,7 +140,7 @@ fn records_of_another_shape_are_refused() {
 fn heads_that_do_not_fit_are_refused() {
     let collection = Collection::new(8, 2);
     let refused = |head: Head| {
-        let ranker = Ranker::for_store(&collection.store, head, pieces());
+        let ranker = Ranker::for_store(collection.store.header(), head, pieces());
         ranker.err().unwrap().to_string()
     };
     assert!(refused(Head::blank("encoder-1", 3)).contains("3 layers, the index keeps 2"));

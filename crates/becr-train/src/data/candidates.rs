@@ -4,7 +4,7 @@ use super::mining::CHUNK;
 use super::report::UseReport;
 use super::{DataError, Miner, Question};
 use crate::{Candidate, Validation, ValidationQuery};
-use becr_store::Snapshot;
+use becr_lmdb::Snapshot;
 use rayon::prelude::*;
 use std::collections::HashMap;
 

@@ -8,7 +8,7 @@ use super::sets::siblings_key;
 use super::{DataError, NegativeKind, Question, TrainingIndex};
 use crate::Example;
 use crate::config::Config;
-use becr_store::Snapshot;
+use becr_lmdb::Snapshot;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

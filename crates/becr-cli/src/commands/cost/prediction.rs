@@ -3,7 +3,7 @@
 use super::units::{bytes, operations};
 use crate::commands::measured::StoreSizes;
 use becr_groups::cost::predict::{Measured, Prediction, Target, predict};
-use becr_store::Store;
+use becr_lmdb::Store;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! How much of a file of queries the token groups of an index cover.
 
 use becr_corpus::{QueryOptions, read_queries};
-use becr_store::{Store, StoreError};
+use becr_lmdb::Store;
+use becr_store::StoreError;
 use becr_text::groups::{Decomposition, Query};
 use serde::Serialize;
 use std::io::Write;

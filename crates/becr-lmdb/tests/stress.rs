@@ -1,6 +1,7 @@
 //! Readers while a writer works: every record that is read is the one that was written under its id.
 
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{Header, NewDocument, Shape};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ fn footprints(document: u64, version: u32) -> Vec<u8> {
     stamp.repeat(tokens)
 }
 
-fn put(update: &mut becr_store::Update<'_>, document: u64, version: u32) {
+fn put(update: &mut becr_lmdb::Update<'_>, document: u64, version: u32) {
     update
         .put(&NewDocument {
             id: &document.to_string(),

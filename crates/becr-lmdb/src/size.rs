@@ -1,6 +1,8 @@
 //! Where the bytes are.
 
-use crate::{Snapshot, StoreError};
+use crate::Snapshot;
+use crate::engine::engine;
+use becr_store::StoreError;
 use heed::DatabaseStat;
 
 /// Size of one table.
@@ -19,7 +21,7 @@ impl Snapshot<'_> {
     pub fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
         let tables = &self.store.tables;
         let size = |name, stat: heed::Result<DatabaseStat>| {
-            let stat = stat.map_err(StoreError::engine(&self.store.path))?;
+            let stat = stat.map_err(engine(&self.store.path))?;
             let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
             let bytes = pages as u64 * u64::from(stat.page_size);
             Ok(TableSize {

@@ -1,8 +1,9 @@
 //! Checking a store against itself: every checksum, every reference, every count.
 
-use crate::statistics::{DocumentFrequency, StemEntry, Totals};
+use crate::Snapshot;
+use crate::engine::engine;
 use crate::update::pairs_within;
-use crate::{Record, Snapshot, StoreError, Words, keys};
+use becr_store::{DocumentFrequency, GroupRecord, Record, Stem, StoreError, Totals, Words, keys};
 use becr_text::lexical::Analyzer;
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +33,7 @@ impl Snapshot<'_> {
         let mut findings = Findings::default();
         let mut counted = Counted::default();
         let analyzer = Analyzer::default();
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let tables = &self.store.tables;
         for row in tables.ids.iter(&self.txn).map_err(&engine)? {
             let (number, id) = row.map_err(&engine)?;
@@ -119,11 +120,11 @@ impl Snapshot<'_> {
     }
 
     fn verify_stems(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let mut known = 0;
         for row in self.store.tables.stems.iter(&self.txn).map_err(&engine)? {
             let (_, bytes) = row.map_err(&engine)?;
-            match StemEntry::read(bytes) {
+            match Stem::read(bytes) {
                 Some(entry) => known += u64::from(entry.frequency != Default::default()),
                 None => findings
                     .problems
@@ -148,7 +149,7 @@ impl Snapshot<'_> {
     }
 
     fn verify_groups(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let tables = &self.store.tables;
         let mut expected = HashMap::new();
         for ((first, second), frequency) in &counted.pairs {
@@ -161,8 +162,7 @@ impl Snapshot<'_> {
             let pair = tables.pairs.get(&self.txn, key).map_err(&engine)?;
             let slots = if pair.is_some() { 2 } else { 1 };
             let name = || String::from_utf8_lossy(key).into_owned();
-            if let Err(reason) = crate::GroupRecord::decode(bytes, slots, self.store.header().shape)
-            {
+            if let Err(reason) = GroupRecord::decode(bytes, slots, self.store.header().shape) {
                 findings
                     .problems
                     .push(format!("the token group \"{}\": {reason}", name()));

@@ -3,17 +3,18 @@
 //! Numbers of documents, words and features, free pages and stems that no document has any more are left
 //! out: they tell how a store came to be, not what it holds.
 
-use crate::statistics::StemEntry;
-use crate::{Record, Snapshot, StoreError};
-use xxhash_rust::xxh3::Xxh3;
+use crate::Snapshot;
+use crate::engine::engine;
+use becr_store::{Record, Stem, StoreError};
+use twox_hash::XxHash3_128;
 
 impl Snapshot<'_> {
     /// A hash over header, documents by id, statistics and token groups, in hexadecimal. Two stores of one
     /// digest answer every question alike.
     pub fn digest(&self) -> Result<String, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let tables = &self.store.tables;
-        let mut hasher = Xxh3::new();
+        let mut hasher = XxHash3_128::new();
         let header = self.store.header();
         part(&mut hasher, header.encoder_id.as_bytes());
         part(
@@ -43,7 +44,7 @@ impl Snapshot<'_> {
             .for_each(|sum| part(&mut hasher, &sum.to_le_bytes()));
         for row in tables.stems.iter(&self.txn).map_err(&engine)? {
             let (key, bytes) = row.map_err(&engine)?;
-            let entry = StemEntry::read(bytes).ok_or_else(|| self.damaged("a stem".into()))?;
+            let entry = Stem::read(bytes).ok_or_else(|| self.damaged("a stem".into()))?;
             if entry.frequency != Default::default() {
                 part(&mut hasher, key);
                 part(&mut hasher, &entry.frequency.bytes());
@@ -56,14 +57,14 @@ impl Snapshot<'_> {
                 part(&mut hasher, bytes);
             }
         }
-        Ok(format!("{:032x}", hasher.digest128()))
+        Ok(format!("{:032x}", hasher.finish_128()))
     }
 
     fn digest_document(
         &self,
         number: u64,
         names: &[String],
-        hasher: &mut Xxh3,
+        hasher: &mut XxHash3_128,
     ) -> Result<(), StoreError> {
         let id = self
             .id(number)?
@@ -101,7 +102,7 @@ impl Snapshot<'_> {
 }
 
 /// Feeds one part with its length, so that no two sequences of parts look alike.
-fn part(hasher: &mut Xxh3, bytes: &[u8]) {
-    hasher.update(&(bytes.len() as u64).to_le_bytes());
-    hasher.update(bytes);
+fn part(hasher: &mut XxHash3_128, bytes: &[u8]) {
+    hasher.write(&(bytes.len() as u64).to_le_bytes());
+    hasher.write(bytes);
 }

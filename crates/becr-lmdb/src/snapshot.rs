@@ -1,8 +1,10 @@
 //! Reading: a consistent view of the store.
 
-use crate::group::{self, GroupRecord};
-use crate::statistics::{DocumentFrequency, StemEntry, Totals};
-use crate::{Found, Record, Store, StoreError, Text, env, keys};
+use crate::engine::engine;
+use crate::{Store, env};
+use becr_store::{
+    DocumentFrequency, Found, GroupRecord, Record, Stem, StoreError, Text, Totals, keys,
+};
 use becr_text::groups::TokenGroup;
 use heed::{RoTxn, WithoutTls};
 use std::time::{Duration, Instant};
@@ -18,15 +20,6 @@ const THREADS: usize = 16;
 pub struct Snapshot<'s> {
     pub(crate) store: &'s Store,
     pub(crate) txn: RoTxn<'s, WithoutTls>,
-}
-
-/// A stem in the collection.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stem {
-    /// In how many documents it occurs.
-    pub frequency: DocumentFrequency,
-    /// The numbers of the words that have it, as forward indexes use them.
-    pub words: Vec<u32>,
 }
 
 impl<'s> Snapshot<'s> {
@@ -47,13 +40,13 @@ impl<'s> Snapshot<'s> {
     /// The number of a document.
     pub fn number(&self, id: &str) -> Result<Option<u64>, StoreError> {
         let found = self.store.tables.numbers.get(&self.txn, &keys::of_text(id));
-        found.map_err(StoreError::engine(&self.store.path))
+        found.map_err(engine(&self.store.path))
     }
 
     /// The external id of a document.
     pub fn id(&self, number: u64) -> Result<Option<&str>, StoreError> {
         let found = self.store.tables.ids.get(&self.txn, &number);
-        found.map_err(StoreError::engine(&self.store.path))
+        found.map_err(engine(&self.store.path))
     }
 
     /// A document's record, every byte checked.
@@ -152,13 +145,13 @@ impl<'s> Snapshot<'s> {
 
     fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
         let found = self.store.tables.records.get(&self.txn, &number);
-        found.map_err(StoreError::engine(&self.store.path))
+        found.map_err(engine(&self.store.path))
     }
 
     /// A document's title and text, if they were kept.
     pub fn text(&self, number: u64) -> Result<Option<Text>, StoreError> {
         let found = self.store.tables.texts.get(&self.txn, &number);
-        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+        let Some(bytes) = found.map_err(engine(&self.store.path))? else {
             return Ok(None);
         };
         Text::decode(bytes)
@@ -170,7 +163,7 @@ impl<'s> Snapshot<'s> {
     pub fn word(&self, word: &str) -> Result<Option<u32>, StoreError> {
         let found = self.store.tables.words.get(&self.txn, &keys::of_text(word));
         Ok(found
-            .map_err(StoreError::engine(&self.store.path))?
+            .map_err(engine(&self.store.path))?
             .map(|number| number as u32))
     }
 
@@ -181,22 +174,17 @@ impl<'s> Snapshot<'s> {
             .tables
             .spellings
             .get(&self.txn, &u64::from(number));
-        let found = found.map_err(StoreError::engine(&self.store.path))?;
+        let found = found.map_err(engine(&self.store.path))?;
         found.ok_or_else(|| self.damaged(format!("word {number}")))
     }
 
     /// What the collection knows of a stem.
     pub fn stem(&self, stem: &str) -> Result<Stem, StoreError> {
         let found = self.store.tables.stems.get(&self.txn, &keys::of_text(stem));
-        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+        let Some(bytes) = found.map_err(engine(&self.store.path))? else {
             return Ok(Stem::default());
         };
-        let entry =
-            StemEntry::read(bytes).ok_or_else(|| self.damaged(format!("the stem {stem}")))?;
-        Ok(Stem {
-            frequency: entry.frequency,
-            words: entry.words,
-        })
+        Stem::read(bytes).ok_or_else(|| self.damaged(format!("the stem {stem}")))
     }
 
     /// In how many documents a pair occurs: exactly for pairs in the token store, `None` for others.
@@ -206,7 +194,7 @@ impl<'s> Snapshot<'s> {
             .tables
             .pairs
             .get(&self.txn, &keys::of_text(&pair.key()));
-        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+        let Some(bytes) = found.map_err(engine(&self.store.path))? else {
             return Ok(None);
         };
         let read = DocumentFrequency::read(bytes);
@@ -221,10 +209,11 @@ impl<'s> Snapshot<'s> {
             .tables
             .groups
             .get(&self.txn, &keys::of_text(&group.key()));
-        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+        let Some(bytes) = found.map_err(engine(&self.store.path))? else {
             return Ok(None);
         };
-        let record = GroupRecord::decode(bytes, group::slots(group), self.store.header().shape);
+        let record =
+            GroupRecord::decode(bytes, GroupRecord::slots(group), self.store.header().shape);
         record.map(Some).map_err(|reason| StoreError::Damaged {
             path: self.store.path.clone(),
             what: format!("the token group \"{group}\""),
@@ -236,14 +225,14 @@ impl<'s> Snapshot<'s> {
     pub fn documents(
         &self,
     ) -> Result<impl Iterator<Item = Result<(u64, &str), StoreError>>, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let rows = self.store.tables.ids.iter(&self.txn).map_err(&engine)?;
         Ok(rows.map(move |row| row.map_err(&engine)))
     }
 
     /// External ids whose change the first stage has yet to commit.
     pub fn pending(&self) -> Result<Vec<String>, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let rows = self.store.tables.pending.iter(&self.txn).map_err(&engine)?;
         rows.map(|row| Ok(row.map_err(&engine)?.1.to_owned()))
             .collect()
@@ -255,12 +244,12 @@ impl<'s> Snapshot<'s> {
             .tables
             .groups
             .len(&self.txn)
-            .map_err(StoreError::engine(&self.store.path))
+            .map_err(engine(&self.store.path))
     }
 
     fn meta<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
         let found = self.store.tables.meta.get(&self.txn, name);
-        let Some(bytes) = found.map_err(StoreError::engine(&self.store.path))? else {
+        let Some(bytes) = found.map_err(engine(&self.store.path))? else {
             return Ok(None);
         };
         serde_json::from_slice(bytes)

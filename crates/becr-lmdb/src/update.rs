@@ -1,8 +1,11 @@
 //! Writing: documents and token groups in, statistics kept exact.
 
-use crate::forward::Words;
-use crate::statistics::{Change, DocumentFrequency, Field, StemEntry, Totals};
-use crate::{NewRecord, Record, Store, StoreError, Text, group, keys};
+use crate::Store;
+use crate::engine::engine;
+use becr_store::{
+    DocumentFrequency, Field, FrequencyChange, GroupRecord, NewDocument, NewRecord, Record, Stem,
+    StoreError, Text, Totals, Words, keys,
+};
 use becr_text::groups::TokenGroup;
 use becr_text::lexical::Analyzer;
 use becr_text::words;
@@ -10,41 +13,14 @@ use heed::RwTxn;
 use rustix::io::Errno;
 use std::collections::{HashMap, HashSet};
 
-/// A document to be stored.
-#[derive(Debug, Clone, Default)]
-pub struct NewDocument<'a> {
-    /// External id.
-    pub id: &'a str,
-    /// Title: its words go into the forward index.
-    pub title: &'a str,
-    /// Text: likewise.
-    pub text: &'a str,
-    /// Keep title and text for display.
-    pub keep_text: bool,
-    /// WordPieces.
-    pub tokens: u32,
-    /// γ·CLS.
-    pub cls: f32,
-    /// Footprints of all layers in tile layout, layer after layer.
-    pub footprints: &'a [u8],
-    /// The mean vector, [`Shape::mean_bytes`](crate::Shape::mean_bytes) of it.
-    pub mean: &'a [u8],
-    /// How much of it there is in the tokens, if footprints are relative to it.
-    pub share: f32,
-    /// The lengths of what the tokens add to it, one per token, if footprints are relative.
-    pub lengths: &'a [u8],
-    /// Named features.
-    pub features: &'a [(String, f32)],
-}
-
 /// A change of the store, all or nothing: dropped without [`Update::commit`], it never was.
 pub struct Update<'s> {
     store: &'s Store,
     txn: RwTxn<'s>,
     totals: Totals,
     feature_names: Vec<String>,
-    stems: HashMap<String, Change>,
-    pairs: HashMap<(u32, u32), Change>,
+    stems: HashMap<String, FrequencyChange>,
+    pairs: HashMap<(u32, u32), FrequencyChange>,
     /// Stems of the words met so far.
     stem_of: HashMap<u32, String>,
     analyzer: Analyzer,
@@ -118,13 +94,13 @@ impl<'s> Update<'s> {
                 .pending
                 .put(&mut self.txn, &keys::of_text(document.id), document.id)
         };
-        write().map_err(StoreError::engine(&self.store.path))?;
+        write().map_err(engine(&self.store.path))?;
         Ok(number)
     }
 
     /// Deletes a document; false if there is none of that id.
     pub fn delete(&mut self, id: &str) -> Result<bool, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let tables = &self.store.tables;
         let key = keys::of_text(id);
         let Some(number) = tables.numbers.get(&self.txn, &key).map_err(&engine)? else {
@@ -161,7 +137,7 @@ impl<'s> Update<'s> {
     /// Stores a token group: its footprints in the order layer, slot, then its packed vectors, if
     /// footprints are relative. Pairs must come before documents, whose pairs are counted as they come.
     pub fn put_group(&mut self, group: &TokenGroup, footprints: &[u8]) -> Result<(), StoreError> {
-        let (slots, shape) = (group::slots(group), self.store.header().shape);
+        let (slots, shape) = (GroupRecord::slots(group), self.store.header().shape);
         let expected = shape.group_bytes(slots);
         let refused = |reason: String| StoreError::Refused {
             what: format!("token group \"{group}\""),
@@ -178,7 +154,7 @@ impl<'s> Update<'s> {
         let is_new = tables
             .groups
             .get(&self.txn, &key)
-            .map_err(StoreError::engine(&self.store.path))?
+            .map_err(engine(&self.store.path))?
             .is_none();
         if is_new && slots == 2 && self.totals.documents > 0 {
             return Err(refused(
@@ -188,7 +164,7 @@ impl<'s> Update<'s> {
         let mut write = || {
             tables
                 .groups
-                .put(&mut self.txn, &key, &group::encode(footprints))?;
+                .put(&mut self.txn, &key, &GroupRecord::encode(footprints))?;
             if is_new && slots == 2 {
                 tables
                     .pairs
@@ -196,7 +172,7 @@ impl<'s> Update<'s> {
             }
             Ok(())
         };
-        write().map_err(StoreError::engine(&self.store.path))
+        write().map_err(engine(&self.store.path))
     }
 
     /// Notes that the first stage has committed the changes of these documents.
@@ -207,14 +183,14 @@ impl<'s> Update<'s> {
                 .tables
                 .pending
                 .delete(&mut self.txn, &keys::of_text(id));
-            settled.map_err(StoreError::engine(&self.store.path))?;
+            settled.map_err(engine(&self.store.path))?;
         }
         Ok(())
     }
 
     /// Makes the change durable and visible, as a whole.
     pub fn commit(mut self) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         self.apply_stems()
             .and_then(|()| self.apply_pairs())
             .map_err(&engine)?;
@@ -244,7 +220,7 @@ impl<'s> Update<'s> {
 
     /// The numbers of a text's words; new words get new numbers.
     fn word_numbers(&mut self, text: &str) -> Result<Vec<u32>, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
+        let engine = engine(&self.store.path);
         let mut numbers = Vec::new();
         for word in words::words(text) {
             let key = keys::of_text(&word.text);
@@ -276,7 +252,7 @@ impl<'s> Update<'s> {
         let mut entry = tables
             .stems
             .get(&self.txn, &key)?
-            .and_then(StemEntry::read)
+            .and_then(Stem::read)
             .unwrap_or_default();
         entry.words.push(number as u32);
         tables.stems.put(&mut self.txn, &key, &entry.bytes())?;
@@ -323,7 +299,7 @@ impl<'s> Update<'s> {
 
     fn spelling(&self, word: u32) -> Result<String, StoreError> {
         let found = self.store.tables.spellings.get(&self.txn, &u64::from(word));
-        let found = found.map_err(StoreError::engine(&self.store.path))?;
+        let found = found.map_err(engine(&self.store.path))?;
         found.map(str::to_owned).ok_or_else(|| StoreError::Damaged {
             path: self.store.path.clone(),
             what: format!("word {word}"),
@@ -338,7 +314,7 @@ impl<'s> Update<'s> {
                 let key = keys::of_text(&stem);
                 let mut entry = stems
                     .get(&self.txn, &key)?
-                    .and_then(StemEntry::read)
+                    .and_then(Stem::read)
                     .unwrap_or_default();
                 entry.frequency = entry.frequency.changed(change);
                 stems.put(&mut self.txn, &key, &entry.bytes())?;
@@ -408,7 +384,7 @@ fn read_meta<T: serde::de::DeserializeOwned + Default>(
         .tables
         .meta
         .get(txn, name)
-        .map_err(StoreError::engine(&store.path))?;
+        .map_err(engine(&store.path))?;
     let Some(bytes) = found else {
         return Ok(T::default());
     };

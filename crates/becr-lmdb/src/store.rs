@@ -1,67 +1,16 @@
 //! The embedded store: one LMDB environment, its tables, and what it is bound to.
 
-use crate::{Shape, Snapshot, StoreError, Update, env};
+use crate::engine::engine;
+use crate::{Snapshot, Update, env};
+use becr_store::{Documents, FORMAT, Header, StoreError};
 use heed::byteorder::BigEndian;
 use heed::types::{Bytes, Str, U64};
 use heed::{Database, Env, RwTxn, WithoutTls};
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folder of the store inside an index directory.
 const FOLDER: &str = "store";
-/// Version of the tables and of the records in them.
-const FORMAT: u32 = 3;
-
-/// What a store was made for, and with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// Version of the tables.
-    pub format: u32,
-    /// Identity of encoder, tokenizer, layers, bits and hyperplanes.
-    pub encoder_id: String,
-    /// Layers and bits of every record.
-    pub shape: Shape,
-    /// Largest distance of the words of a pair.
-    pub window: usize,
-    /// Where the documents' footprints come from.
-    #[serde(default)]
-    pub documents: Documents,
-}
-
-/// Where the footprints of documents come from. A store has one kind only.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Documents {
-    /// The encoder read them: a footprint for each WordPiece.
-    #[default]
-    Encoded,
-    /// The paper's “tokens for Q&D”: composed from the token groups in the store, a footprint for each word.
-    Composed,
-}
-
-impl Documents {
-    /// As JSON has it: `encoded`, `composed`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Encoded => "encoded",
-            Self::Composed => "composed",
-        }
-    }
-}
-
-impl Header {
-    /// A header of the current format.
-    pub fn new(encoder_id: impl Into<String>, shape: Shape, window: usize) -> Self {
-        Self {
-            format: FORMAT,
-            encoder_id: encoder_id.into(),
-            shape,
-            window,
-            documents: Documents::default(),
-        }
-    }
-}
 
 /// A store, open. Clones share it.
 #[derive(Clone)]
@@ -166,7 +115,7 @@ impl Store {
             }
             txn.commit()
         };
-        begun().map_err(StoreError::engine(&path))?;
+        begun().map_err(engine(&path))?;
         drop(env);
         let store = Self::open(dir)?;
         store.check_encoder(&header.encoder_id)?;
@@ -183,7 +132,7 @@ impl Store {
         if !path.join("data.mdb").is_file() {
             return Err(StoreError::Missing(dir.to_owned()));
         }
-        let engine = StoreError::engine(&path);
+        let engine = engine(&path);
         let env = env::open(&path)?;
         let tables = Tables::open(&env).map_err(&engine)?;
         let tables = tables.ok_or_else(|| StoreError::Missing(dir.to_owned()))?;
@@ -245,20 +194,14 @@ impl Store {
 
     /// A view of the store as it is now, which later writes do not change.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
-        let txn = self
-            .env
-            .read_txn()
-            .map_err(StoreError::engine(&self.path))?;
+        let txn = self.env.read_txn().map_err(engine(&self.path))?;
         Ok(Snapshot::new(self, txn))
     }
 
     /// Starts a change, which appears as a whole when it is committed. There is one writer at a time: this
     /// waits for another's end.
     pub fn update(&self) -> Result<Update<'_>, StoreError> {
-        let txn = self
-            .env
-            .write_txn()
-            .map_err(StoreError::engine(&self.path))?;
+        let txn = self.env.write_txn().map_err(engine(&self.path))?;
         Update::new(self, txn)
     }
 
@@ -269,25 +212,20 @@ impl Store {
         let file = folder.join("data.mdb");
         self.env
             .copy_to_path(&file, heed::CompactionOption::Enabled)
-            .map_err(StoreError::engine(&folder))?
+            .map_err(engine(&folder))?
             .sync_all()
             .map_err(StoreError::io(&file, "cannot sync the copy"))
     }
 
     /// Size of the store's file.
     pub fn bytes(&self) -> Result<u64, StoreError> {
-        self.env
-            .real_disk_size()
-            .map_err(StoreError::engine(&self.path))
+        self.env.real_disk_size().map_err(engine(&self.path))
     }
 }
 
 fn read_header(env: &Env<WithoutTls>, tables: &Tables, path: &Path) -> Result<Header, StoreError> {
-    let txn = env.read_txn().map_err(StoreError::engine(path))?;
-    let bytes = tables
-        .meta
-        .get(&txn, "header")
-        .map_err(StoreError::engine(path))?;
+    let txn = env.read_txn().map_err(engine(path))?;
+    let bytes = tables.meta.get(&txn, "header").map_err(engine(path))?;
     let damaged = |reason: String| StoreError::Damaged {
         path: path.to_owned(),
         what: "the header".into(),

@@ -1,6 +1,7 @@
 //! The store as a whole: exact statistics, consistent snapshots, refusals.
 
-use crate::{Documents, Header, NewDocument, Shape, Store, StoreError};
+use crate::Store;
+use becr_store::{Documents, Header, NewDocument, Shape, StoreError};
 use becr_text::groups::TokenGroup;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! Opening LMDB, and telling the system what will be read.
 #![allow(unsafe_code)]
 
-use crate::StoreError;
+use crate::engine::engine;
+use becr_store::StoreError;
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use rustix::io::Errno;
 use rustix::mm::Advice;
@@ -26,14 +27,14 @@ pub(crate) fn open(dir: &Path) -> Result<Env<WithoutTls>, StoreError> {
             opened = open_with(dir, size, true);
         }
         if !is(&opened, Errno::NOMEM) {
-            let env = opened.map_err(StoreError::engine(dir))?;
+            let env = opened.map_err(engine(dir))?;
             check_length(&env, dir)?;
             return Ok(env);
         }
         last = opened.err();
     }
     let none = heed::Error::Io(std::io::ErrorKind::OutOfMemory.into());
-    Err(StoreError::engine(dir)(last.unwrap_or(none)))
+    Err(engine(dir)(last.unwrap_or(none)))
 }
 
 /// Bytes that LMDB may leave unwritten at the end of a healthy file: pages that a change took and gave back.

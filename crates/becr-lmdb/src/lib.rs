@@ -1,0 +1,51 @@
+//! What an index knows of its documents and of token groups, in LMDB.
+//!
+//! | module | job |
+//! |---|---|
+//! | [`Store`] | one environment with its tables, bound to an encoder |
+//! | [`Update`] | a change, all or nothing, that keeps the statistics exact |
+//! | [`Snapshot`] | a consistent view, lending records straight from the memory map |
+//!
+//! What a record is and what re-ranking asks of a store is in [`becr_store`].
+//!
+//! ```
+//! use becr_lmdb::Store;
+//! use becr_store::{Header, NewDocument, Shape};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let header = Header::new("encoder-1", Shape::new(1, 32), 3);
+//! let store = Store::create(folder.path(), &header)?;
+//! let mut update = store.update()?;
+//! update.put(&NewDocument {
+//!     id: "bread",
+//!     text: "Dense crumbs",
+//!     footprints: &[1, 2, 3, 4],
+//!     mean: &[0; 4],
+//!     ..Default::default()
+//! })?;
+//! update.commit()?;
+//!
+//! let snapshot = store.snapshot()?;
+//! let number = snapshot.number("bread")?.unwrap();
+//! assert_eq!(snapshot.record(number)?.unwrap().footprints(), [1, 2, 3, 4]);
+//! assert_eq!(snapshot.stem("crumb")?.frequency.body, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod digest;
+mod engine;
+mod env;
+mod reading;
+mod size;
+mod snapshot;
+mod store;
+#[cfg(test)]
+mod tests;
+mod update;
+mod verify;
+
+pub use size::TableSize;
+pub use snapshot::Snapshot;
+pub use store::Store;
+pub use update::Update;
+pub use verify::Findings;
