@@ -182,7 +182,7 @@ impl Ranking {
         if let Some(obstacle) = obstacle(index, args)? {
             bail!("{}: {obstacle}", index.display());
         }
-        let store = Store::open(index)?;
+        let store = Store::open(&becr_index::live::store_folder(index))?;
         let head = args.head.clone().unwrap_or_else(|| head_of(index));
         let pieces = WordPieces::from_dir(&index.join("model"))?;
         let ranker = Ranker::for_store(store.header(), Head::read(&head)?, pieces)
@@ -227,7 +227,7 @@ impl Ranking {
     }
 
     /// Reads a query.
-    pub(crate) fn query(&self, snapshot: &Snapshot<'_>, text: &str) -> anyhow::Result<RankQuery> {
+    pub(crate) fn query(&self, snapshot: &Snapshot, text: &str) -> anyhow::Result<RankQuery> {
         let whole = |text: &str| match &self.encoder {
             Some(encoder) => Ok(encoder.query(text)?),
             None => Err("no encoder".into()),

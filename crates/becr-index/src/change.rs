@@ -3,7 +3,7 @@
 use crate::IndexError;
 use crate::first_stage::Writer;
 use crate::full::{BatchWriter, DocumentEncoder, Observer, Stage};
-use crate::live::{Change, LiveIndex};
+use crate::live::{Change, LiveIndex, store_folder};
 use crate::manifest::Manifest;
 use crate::staging::Staging;
 use becr_corpus::Corpus;
@@ -95,7 +95,9 @@ pub fn compact(dir: &Path) -> Result<(u64, u64), IndexError> {
     let before = crate::build::size_of_tree(dir);
     index.commit()?;
     let staging = Staging::create(dir, true)?;
-    index.store().copy_compacted(staging.path())?;
+    index
+        .store()
+        .copy_compacted(&store_folder(staging.path()))?;
     // The first stage is written anew from the records: merging in place would leave its old files until
     // every reader is gone.
     let writer = Writer::create(staging.path())?;
@@ -133,7 +135,7 @@ pub fn merge(
     }
     let stores: Vec<Store> = parts
         .iter()
-        .map(|part| Store::open(part))
+        .map(|part| Store::open(&store_folder(part)))
         .collect::<Result<_, _>>()?;
     let list = GroupList::open(&first.join(crate::full::GROUP_LIST))?;
     for (part, store) in parts.iter().zip(&stores) {
@@ -170,7 +172,7 @@ const GROUPS: usize = 10_000;
 /// Documents committed together.
 const DOCUMENTS: usize = 64;
 
-fn copy_groups(from: &Snapshot<'_>, list: &GroupList, index: &LiveIndex) -> Result<(), IndexError> {
+fn copy_groups(from: &Snapshot, list: &GroupList, index: &LiveIndex) -> Result<(), IndexError> {
     let mut groups = list.iter()?.peekable();
     while groups.peek().is_some() {
         let batch: Vec<_> = groups.by_ref().take(GROUPS).collect::<Result<_, _>>()?;
@@ -188,7 +190,7 @@ fn copy_groups(from: &Snapshot<'_>, list: &GroupList, index: &LiveIndex) -> Resu
 
 fn copy_documents(
     part: &Path,
-    from: &Snapshot<'_>,
+    from: &Snapshot,
     index: &mut LiveIndex,
     observer: &dyn Observer,
 ) -> Result<(), IndexError> {
@@ -261,7 +263,7 @@ fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
 }
 
 /// An index keeps all texts or none: the first document tells.
-fn keeps_text(snapshot: &Snapshot<'_>) -> Result<bool, IndexError> {
+fn keeps_text(snapshot: &Snapshot) -> Result<bool, IndexError> {
     match snapshot.documents()?.next() {
         Some(row) => Ok(snapshot.text(row?.0)?.is_some()),
         None => Ok(true),

@@ -37,7 +37,7 @@ impl LiveIndex {
             return Err(IndexError::Lexical(dir.to_owned()));
         }
         let lock = lock(dir)?;
-        let store = Store::open(dir)?;
+        let store = Store::open(&store_folder(dir))?;
         let first_stage = Writer::open(dir)?;
         Self::recovered(dir, lock, store, first_stage)
     }
@@ -45,7 +45,7 @@ impl LiveIndex {
     /// Opens the store and the first stage of a build, new or interrupted, in `dir`.
     pub(crate) fn build(dir: &Path, header: &becr_store::Header) -> Result<Self, IndexError> {
         let lock = lock(dir)?;
-        let store = Store::create(dir, header)?;
+        let store = Store::create(&store_folder(dir), header)?;
         let first_stage = Writer::open_or_create(dir)?;
         Self::recovered(dir, lock, store, first_stage)
     }
@@ -82,8 +82,12 @@ impl LiveIndex {
             match change {
                 Change::Put(document) => {
                     update.put(document)?;
+                    update.note(document.id)?;
                 }
-                Change::Delete(id) => deleted += usize::from(update.delete(id)?),
+                Change::Delete(id) => {
+                    deleted += usize::from(update.delete(id)?);
+                    update.note(id)?;
+                }
             }
         }
         update.commit()?;
@@ -161,10 +165,7 @@ impl LiveIndex {
 
 /// Title and body of a document from its forward index: words that give the same words again. The title is
 /// as it was written if the text was kept.
-pub(crate) fn words_of(
-    snapshot: &Snapshot<'_>,
-    number: u64,
-) -> Result<(String, String), IndexError> {
+pub(crate) fn words_of(snapshot: &Snapshot, number: u64) -> Result<(String, String), IndexError> {
     let spelled = |numbers: &[u32]| -> Result<String, IndexError> {
         let words: Result<Vec<&str>, _> = numbers
             .iter()
@@ -181,6 +182,11 @@ pub(crate) fn words_of(
         None => spelled(&words.title)?,
     };
     Ok((title, spelled(&words.body)?))
+}
+
+/// The folder of the store inside an index directory.
+pub fn store_folder(dir: &Path) -> PathBuf {
+    dir.join("store")
 }
 
 /// The lock that keeps writers apart; it falls with the process.

@@ -31,7 +31,7 @@ pub fn verify(dir: &Path) -> Result<Report, IndexError> {
             ..Report::default()
         });
     }
-    let store = Store::open(dir)?;
+    let store = Store::open(&crate::live::store_folder(dir))?;
     let snapshot = store.snapshot()?;
     let findings = snapshot.verify()?;
     let mut report = Report {

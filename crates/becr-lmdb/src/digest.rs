@@ -8,12 +8,12 @@ use crate::engine::engine;
 use becr_store::{Record, Stem, StoreError};
 use twox_hash::XxHash3_128;
 
-impl Snapshot<'_> {
+impl Snapshot {
     /// A hash over header, documents by id, statistics and token groups, in hexadecimal. Two stores of one
     /// digest answer every question alike.
     pub fn digest(&self) -> Result<String, StoreError> {
-        let engine = engine(&self.store.path);
-        let tables = &self.store.tables;
+        let engine = engine(self.store.path());
+        let tables = self.store.tables();
         let mut hasher = XxHash3_128::new();
         let header = self.store.header();
         part(&mut hasher, header.encoder_id.as_bytes());

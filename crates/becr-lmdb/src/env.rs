@@ -1,8 +1,6 @@
 //! Opening LMDB, and telling the system what will be read.
 #![allow(unsafe_code)]
 
-use crate::engine::engine;
-use becr_store::StoreError;
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use rustix::io::Errno;
 use rustix::mm::Advice;
@@ -11,11 +9,12 @@ use std::path::Path;
 /// Address space set aside for the memory map. The file grows only as it is filled.
 const MAP_SIZES: [usize; 4] = [1 << 41, 1 << 38, 1 << 35, 1 << 32];
 const TABLES: u32 = 16;
-const READERS: u32 = 1024;
+/// Snapshots that may exist at a time, of all processes together: 64 bytes each in the lock file.
+pub(crate) const READERS: u32 = 4096;
 
 /// Opens the environment in `dir`, for reading and writing or, where the folder cannot be written, for
 /// reading.
-pub(crate) fn open(dir: &Path) -> Result<Env<WithoutTls>, StoreError> {
+pub(crate) fn open(dir: &Path) -> heed::Result<Env<WithoutTls>> {
     let read_only =
         std::fs::metadata(dir.join("data.mdb")).is_ok_and(|meta| meta.permissions().readonly());
     let mut last = None;
@@ -27,43 +26,11 @@ pub(crate) fn open(dir: &Path) -> Result<Env<WithoutTls>, StoreError> {
             opened = open_with(dir, size, true);
         }
         if !is(&opened, Errno::NOMEM) {
-            let env = opened.map_err(engine(dir))?;
-            check_length(&env, dir)?;
-            return Ok(env);
+            return opened;
         }
         last = opened.err();
     }
-    let none = heed::Error::Io(std::io::ErrorKind::OutOfMemory.into());
-    Err(engine(dir)(last.unwrap_or(none)))
-}
-
-/// Bytes that LMDB may leave unwritten at the end of a healthy file: pages that a change took and gave back.
-const UNWRITTEN: u64 = 64 << 10;
-
-/// Refuses a file that was cut short: to read beyond its end would end the process with a signal.
-fn check_length(env: &Env<WithoutTls>, dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join("data.mdb");
-    let pages = env.info().last_page_number as u64 + 1;
-    let expected = pages * u64::from(env.stat().page_size);
-    let found = path
-        .metadata()
-        .map_err(StoreError::io(&path, "cannot read"))?
-        .len();
-    if found >= expected {
-        return Ok(());
-    }
-    if expected - found > UNWRITTEN {
-        return Err(StoreError::Truncated {
-            path,
-            found,
-            expected,
-        });
-    }
-    // With zeros there, what should not be read reads as damage, not as a signal. A medium that cannot be
-    // written is taken as it is.
-    let file = std::fs::File::options().write(true).open(&path);
-    let _ = file.and_then(|file| file.set_len(expected));
-    Ok(())
+    Err(last.unwrap_or(heed::Error::Io(std::io::ErrorKind::OutOfMemory.into())))
 }
 
 fn is<T>(result: &heed::Result<T>, errno: Errno) -> bool {

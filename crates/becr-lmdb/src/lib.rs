@@ -35,7 +35,10 @@
 mod digest;
 mod engine;
 mod env;
+mod length;
+mod pool;
 mod reading;
+mod registry;
 mod size;
 mod snapshot;
 mod store;

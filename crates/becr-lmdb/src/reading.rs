@@ -8,7 +8,7 @@ use becr_store::{
 use becr_text::groups::TokenGroup;
 
 /// Nothing is copied: the buffer stays as it is.
-impl DocumentStore for Snapshot<'_> {
+impl DocumentStore for Snapshot {
     fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         ids.iter().map(|id| self.number(id)).collect()
     }
@@ -47,7 +47,7 @@ impl DocumentStore for Snapshot<'_> {
 }
 
 /// Nothing is copied: the buffer stays as it is.
-impl GroupStore for Snapshot<'_> {
+impl GroupStore for Snapshot {
     fn fetch_groups<'a>(
         &'a self,
         groups: &[TokenGroup],
@@ -215,7 +215,7 @@ mod tests {
     const STEMS: [&str; 3] = ["river", "zebra", "loan"];
 
     /// Takes over what the snapshot says, value by value.
-    fn copied(snapshot: &Snapshot<'_>) -> InMemory {
+    fn copied(snapshot: &Snapshot) -> InMemory {
         let mut memory = InMemory {
             totals: snapshot.totals().unwrap(),
             feature_names: snapshot.feature_names().unwrap(),

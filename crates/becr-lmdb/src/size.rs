@@ -16,12 +16,12 @@ pub struct TableSize {
     pub bytes: u64,
 }
 
-impl Snapshot<'_> {
+impl Snapshot {
     /// Rows and bytes of every table.
     pub fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
-        let tables = &self.store.tables;
+        let tables = self.store.tables();
         let size = |name, stat: heed::Result<DatabaseStat>| {
-            let stat = stat.map_err(engine(&self.store.path))?;
+            let stat = stat.map_err(engine(self.store.path()))?;
             let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
             let bytes = pages as u64 * u64::from(stat.page_size);
             Ok(TableSize {

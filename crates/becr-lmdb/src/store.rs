@@ -1,30 +1,51 @@
 //! The embedded store: one LMDB environment, its tables, and what it is bound to.
 
 use crate::engine::engine;
-use crate::{Snapshot, Update, env};
+use crate::registry::{self, FileId, OpenError, Opening, Registered};
+use crate::{Snapshot, Update, env, length};
 use becr_store::{Documents, FORMAT, Header, StoreError};
 use heed::byteorder::BigEndian;
 use heed::types::{Bytes, Str, U64};
 use heed::{Database, Env, RwTxn, WithoutTls};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Folder of the store inside an index directory.
-const FOLDER: &str = "store";
-
-/// A store, open. Clones share it.
+/// A store, open. Clones share it, and so does whoever opens it again, by whatever path.
 #[derive(Clone)]
 pub struct Store {
-    pub(crate) env: Env<WithoutTls>,
-    pub(crate) tables: Tables,
-    pub(crate) path: PathBuf,
-    header: Header,
+    inner: Arc<Inner>,
 }
+
+/// What the clones of a store share.
+pub(crate) struct Inner {
+    env: Env<WithoutTls>,
+    tables: Tables,
+    path: PathBuf,
+    header: Header,
+    /// After the environment: fields are dropped in their order.
+    _registered: Registered,
+}
+
+impl Inner {
+    pub(crate) fn new(path: &Path, opening: Opening, registered: Registered) -> Self {
+        Self {
+            env: opening.env,
+            tables: opening.tables,
+            path: path.to_owned(),
+            header: opening.header,
+            _registered: registered,
+        }
+    }
+}
+
+/// Where the caller's bytes are kept in the table `meta`.
+pub(crate) const COMPANION: &str = "first_stage";
 
 /// The tables, by what they map.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables {
-    /// Header, totals and names of features, as JSON.
+    /// Header, totals, names of features and generation, as JSON; the caller's bytes.
     pub(crate) meta: Database<Str, Bytes>,
     /// Number of a document → record.
     pub(crate) records: Database<U64<BigEndian>, Bytes>,
@@ -99,65 +120,65 @@ impl Tables {
 }
 
 impl Store {
-    /// Creates an empty store in the index directory `dir`, or opens the one that an interrupted build left
-    /// there, if it was made for the same header.
-    pub fn create(dir: &Path, header: &Header) -> Result<Self, StoreError> {
-        let path = dir.join(FOLDER);
-        fs::create_dir_all(&path).map_err(StoreError::io(&path, "cannot create the store"))?;
-        let env = env::open(&path)?;
-        let begun = || {
-            let mut txn = env.write_txn()?;
-            let tables = Tables::create(&env, &mut txn)?;
-            if tables.meta.get(&txn, "header")?.is_none() {
-                let json =
-                    serde_json::to_vec(header).map_err(|e| heed::Error::Encoding(e.into()))?;
-                tables.meta.put(&mut txn, "header", &json)?;
-            }
-            txn.commit()
-        };
-        begun().map_err(engine(&path))?;
-        drop(env);
-        let store = Self::open(dir)?;
+    /// Creates an empty store in `folder`, or opens the one that an interrupted build left there, if it was made
+    /// for the same header.
+    pub fn create(folder: &Path, header: &Header) -> Result<Self, StoreError> {
+        fs::create_dir_all(folder).map_err(StoreError::io(folder, "cannot create the store"))?;
+        let inner = registry::shared(folder, || {
+            let env = open_env(folder)?;
+            let begun = || {
+                let mut txn = env.write_txn()?;
+                let tables = Tables::create(&env, &mut txn)?;
+                if tables.meta.get(&txn, "header")?.is_none() {
+                    let json =
+                        serde_json::to_vec(header).map_err(|e| heed::Error::Encoding(e.into()))?;
+                    tables.meta.put(&mut txn, "header", &json)?;
+                }
+                txn.commit()
+            };
+            begun().map_err(engine(folder))?;
+            opening(folder, env)
+        })?;
+        let store = Self { inner };
         store.check_encoder(&header.encoder_id)?;
         store.check_documents(header.documents)?;
-        if store.header != *header {
+        if store.inner.header != *header {
             return Err(store.refused("it was begun with other layers, bits or window".into()));
         }
         Ok(store)
     }
 
-    /// Opens the store of the index directory `dir`.
-    pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let path = dir.join(FOLDER);
-        if !path.join("data.mdb").is_file() {
-            return Err(StoreError::Missing(dir.to_owned()));
+    /// Opens the store in `folder`, the one that has `data.mdb`.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        if !Self::is_in(folder) {
+            return Err(StoreError::Missing(folder.to_owned()));
         }
-        let engine = engine(&path);
-        let env = env::open(&path)?;
-        let tables = Tables::open(&env).map_err(&engine)?;
-        let tables = tables.ok_or_else(|| StoreError::Missing(dir.to_owned()))?;
-        let header = read_header(&env, &tables, &path)?;
-        Ok(Self {
-            env,
-            tables,
-            path,
-            header,
-        })
+        let inner = registry::shared(folder, || opening(folder, open_env(folder)?))?;
+        Ok(Self { inner })
     }
 
-    /// True if `dir` has a store, whole or not.
-    pub fn is_in(dir: &Path) -> bool {
-        dir.join(FOLDER).join("data.mdb").is_file()
+    /// True if `folder` has a store, whole or not.
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join("data.mdb").is_file()
+    }
+
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.inner.tables
+    }
+
+    /// The folder that it was opened in.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
     }
 
     /// What the store was made for.
     pub fn header(&self) -> &Header {
-        &self.header
+        &self.inner.header
     }
 
     /// Refuses another encoder than the one the store was made with.
     pub fn check_encoder(&self, encoder_id: &str) -> Result<(), StoreError> {
-        if self.header.encoder_id == encoder_id {
+        if self.inner.header.encoder_id == encoder_id {
             Ok(())
         } else {
             Err(self.other_encoder(encoder_id))
@@ -166,7 +187,7 @@ impl Store {
 
     /// Refuses documents of the other kind: scores of encoded and of composed documents do not compare.
     pub fn check_documents(&self, documents: Documents) -> Result<(), StoreError> {
-        let found = self.header.documents;
+        let found = self.inner.header.documents;
         if found == documents {
             return Ok(());
         }
@@ -179,48 +200,100 @@ impl Store {
 
     fn refused(&self, reason: String) -> StoreError {
         StoreError::Refused {
-            what: self.path.display().to_string(),
+            what: self.inner.path.display().to_string(),
             reason,
         }
     }
 
     fn other_encoder(&self, expected: &str) -> StoreError {
         StoreError::OtherEncoder {
-            path: self.path.clone(),
-            found: self.header.encoder_id.clone(),
+            path: self.inner.path.clone(),
+            found: self.inner.header.encoder_id.clone(),
             expected: expected.to_owned(),
         }
     }
 
-    /// A view of the store as it is now, which later writes do not change.
-    pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
-        let txn = self.env.read_txn().map_err(engine(&self.path))?;
-        Ok(Snapshot::new(self, txn))
+    /// A view of the store as it is now, which later writes do not change. It keeps the store open.
+    pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        let begin = || self.inner.env.clone().static_read_txn();
+        let txn = match begin() {
+            Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => {
+                // Processes that were killed may have left theirs.
+                self.inner
+                    .env
+                    .clear_stale_readers()
+                    .map_err(engine(&self.inner.path))?;
+                begin()
+            }
+            begun => begun,
+        };
+        match txn {
+            Ok(txn) => Ok(Snapshot::new(self, txn)),
+            Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => Err(StoreError::Readers {
+                path: self.inner.path.clone(),
+                readers: self.inner.env.max_readers(),
+            }),
+            Err(error) => Err(engine(&self.inner.path)(error)),
+        }
     }
 
     /// Starts a change, which appears as a whole when it is committed. There is one writer at a time: this
     /// waits for another's end.
     pub fn update(&self) -> Result<Update<'_>, StoreError> {
-        let txn = self.env.write_txn().map_err(engine(&self.path))?;
+        // Pages that a killed reader saw would never be used again. Failing to find out costs space alone.
+        let _ = self.inner.env.clear_stale_readers();
+        let txn = self
+            .inner
+            .env
+            .write_txn()
+            .map_err(engine(&self.inner.path))?;
         Update::new(self, txn)
     }
 
-    /// Writes a copy without free pages to the index directory `dir`.
-    pub fn copy_compacted(&self, dir: &Path) -> Result<(), StoreError> {
-        let folder = dir.join(FOLDER);
-        fs::create_dir_all(&folder).map_err(StoreError::io(&folder, "cannot create the copy"))?;
+    /// Writes a copy without free pages to `folder`.
+    pub fn copy_compacted(&self, folder: &Path) -> Result<(), StoreError> {
+        fs::create_dir_all(folder).map_err(StoreError::io(folder, "cannot create the copy"))?;
         let file = folder.join("data.mdb");
-        self.env
+        self.inner
+            .env
             .copy_to_path(&file, heed::CompactionOption::Enabled)
-            .map_err(engine(&folder))?
+            .map_err(engine(folder))?
             .sync_all()
             .map_err(StoreError::io(&file, "cannot sync the copy"))
     }
 
     /// Size of the store's file.
     pub fn bytes(&self) -> Result<u64, StoreError> {
-        self.env.real_disk_size().map_err(engine(&self.path))
+        self.inner
+            .env
+            .real_disk_size()
+            .map_err(engine(&self.inner.path))
     }
+}
+
+fn open_env(folder: &Path) -> Result<Env<WithoutTls>, OpenError> {
+    env::open(folder).map_err(|error| match error {
+        heed::Error::EnvAlreadyOpened => OpenError::SamePath(error),
+        error => OpenError::Other(engine(folder)(error)),
+    })
+}
+
+/// What an environment has, once it is known to be whole.
+fn opening(folder: &Path, env: Env<WithoutTls>) -> Result<Opening, OpenError> {
+    length::check(&env, folder)?;
+    let tables = Tables::open(&env).map_err(engine(folder))?;
+    let tables = tables.ok_or_else(|| StoreError::Missing(folder.to_owned()))?;
+    let header = read_header(&env, &tables, folder)?;
+    let file = env.try_clone_inner_file().map_err(engine(folder))?;
+    let file = file
+        .metadata()
+        .map_err(StoreError::io(folder, "cannot read"))?;
+    Ok(Opening {
+        file: FileId::of(&file),
+        env,
+        tables,
+        header,
+    })
 }
 
 fn read_header(env: &Env<WithoutTls>, tables: &Tables, path: &Path) -> Result<Header, StoreError> {

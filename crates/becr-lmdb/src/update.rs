@@ -2,9 +2,10 @@
 
 use crate::Store;
 use crate::engine::engine;
+use crate::store::COMPANION;
 use becr_store::{
-    DocumentFrequency, Field, FrequencyChange, GroupRecord, NewDocument, NewRecord, Record, Stem,
-    StoreError, Text, Totals, Words, keys,
+    DocumentFrequency, Field, FrequencyChange, GroupRecord, MAX_ID_BYTES, NewDocument, NewRecord,
+    Record, Stem, StoreError, Text, Totals, Words, keys,
 };
 use becr_text::groups::TokenGroup;
 use becr_text::lexical::Analyzer;
@@ -24,15 +25,21 @@ pub struct Update<'s> {
     /// Stems of the words met so far.
     stem_of: HashMap<u32, String>,
     analyzer: Analyzer,
+    generation: u64,
+    /// A change failed in the middle: what was counted may not be what was written.
+    broken: bool,
 }
 
 impl<'s> Update<'s> {
     pub(crate) fn new(store: &'s Store, txn: RwTxn<'s>) -> Result<Self, StoreError> {
         let totals = read_meta(store, &txn, "totals")?;
         let feature_names = read_meta(store, &txn, "features")?;
+        let generation: u64 = read_meta(store, &txn, "generation")?;
         Ok(Self {
             store,
             txn,
+            generation,
+            broken: false,
             totals,
             feature_names,
             stems: HashMap::new(),
@@ -43,8 +50,30 @@ impl<'s> Update<'s> {
     }
 
     /// Stores a document, in the place of one of the same id if there is one. Returns its number.
+    ///
+    /// After an error the change cannot be committed.
     pub fn put(&mut self, document: &NewDocument<'_>) -> Result<u64, StoreError> {
-        self.delete(document.id)?;
+        if document.id.len() > MAX_ID_BYTES {
+            return Err(StoreError::LongId {
+                id: document.id.chars().take(40).collect(),
+                bytes: document.id.len(),
+            });
+        }
+        self.whole(|update| update.replace(document))
+    }
+
+    /// Does a part of the change; if that fails, the whole cannot be committed.
+    fn whole<T>(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let done = part(self);
+        self.broken |= done.is_err();
+        done
+    }
+
+    fn replace(&mut self, document: &NewDocument<'_>) -> Result<u64, StoreError> {
+        self.remove(document.id)?;
         let words = Words {
             title: self.word_numbers(document.title)?,
             body: self.word_numbers(document.text)?,
@@ -79,7 +108,7 @@ impl<'s> Update<'s> {
         self.totals.next_document += 1;
         self.totals.documents += 1;
         self.totals.tokens += u64::from(record.tokens);
-        let tables = &self.store.tables;
+        let tables = self.store.tables();
         let mut write = || {
             tables.records.put(&mut self.txn, &number, &bytes)?;
             tables
@@ -90,24 +119,26 @@ impl<'s> Update<'s> {
                 let text = Text::encode(document.title, document.text).map_err(heed::Error::Io)?;
                 tables.texts.put(&mut self.txn, &number, &text)?;
             }
-            tables
-                .pending
-                .put(&mut self.txn, &keys::of_text(document.id), document.id)
+            Ok(())
         };
-        write().map_err(engine(&self.store.path))?;
+        write().map_err(engine(self.store.path()))?;
         Ok(number)
     }
 
     /// Deletes a document; false if there is none of that id.
     pub fn delete(&mut self, id: &str) -> Result<bool, StoreError> {
-        let engine = engine(&self.store.path);
-        let tables = &self.store.tables;
+        self.whole(|update| update.remove(id))
+    }
+
+    fn remove(&mut self, id: &str) -> Result<bool, StoreError> {
+        let engine = engine(self.store.path());
+        let tables = self.store.tables();
         let key = keys::of_text(id);
         let Some(number) = tables.numbers.get(&self.txn, &key).map_err(&engine)? else {
             return Ok(false);
         };
         let missing = || StoreError::Damaged {
-            path: self.store.path.clone(),
+            path: self.store.path().to_owned(),
             what: format!("document {id}"),
             reason: "its record is missing".into(),
         };
@@ -116,7 +147,7 @@ impl<'s> Update<'s> {
             .get(&self.txn, &number)
             .map_err(&engine)?
             .ok_or_else(missing)?;
-        let record = Record::read(bytes, &self.store.path, || {
+        let record = Record::read(bytes, self.store.path(), || {
             format!("the record of document {id}")
         })?;
         let (words, tokens) = (record.forward().words(), record.tokens() as u64);
@@ -127,8 +158,7 @@ impl<'s> Update<'s> {
             tables.records.delete(&mut self.txn, &number)?;
             tables.numbers.delete(&mut self.txn, &key)?;
             tables.ids.delete(&mut self.txn, &number)?;
-            tables.texts.delete(&mut self.txn, &number)?;
-            tables.pending.put(&mut self.txn, &key, id)
+            tables.texts.delete(&mut self.txn, &number)
         };
         remove().map_err(engine)?;
         Ok(true)
@@ -149,12 +179,12 @@ impl<'s> Update<'s> {
                 footprints.len()
             )));
         }
-        let tables = &self.store.tables;
+        let tables = self.store.tables();
         let key = keys::of_text(&group.key()).into_owned();
         let is_new = tables
             .groups
             .get(&self.txn, &key)
-            .map_err(engine(&self.store.path))?
+            .map_err(engine(self.store.path()))?
             .is_none();
         if is_new && slots == 2 && self.totals.documents > 0 {
             return Err(refused(
@@ -172,7 +202,22 @@ impl<'s> Update<'s> {
             }
             Ok(())
         };
-        write().map_err(engine(&self.store.path))
+        write().map_err(engine(self.store.path()))
+    }
+
+    /// Notes that the first stage has yet to commit the change of a document.
+    pub fn note(&mut self, id: &str) -> Result<(), StoreError> {
+        let pending = self.store.tables().pending;
+        let noted = pending.put(&mut self.txn, &keys::of_text(id), id);
+        noted.map_err(engine(self.store.path()))
+    }
+
+    /// Keeps a few bytes of the caller's beside the documents, in the place of those it had: they appear with this
+    /// change, as a whole. For an index of another kind that belongs to the same state.
+    pub fn set_companion(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let meta = self.store.tables().meta;
+        let kept = meta.put(&mut self.txn, COMPANION, bytes);
+        kept.map_err(engine(self.store.path()))
     }
 
     /// Notes that the first stage has committed the changes of these documents.
@@ -180,33 +225,41 @@ impl<'s> Update<'s> {
         for id in ids {
             let settled = self
                 .store
-                .tables
+                .tables()
                 .pending
                 .delete(&mut self.txn, &keys::of_text(id));
-            settled.map_err(engine(&self.store.path))?;
+            settled.map_err(engine(self.store.path()))?;
         }
         Ok(())
     }
 
     /// Makes the change durable and visible, as a whole.
     pub fn commit(mut self) -> Result<(), StoreError> {
-        let engine = engine(&self.store.path);
-        self.apply_stems()
-            .and_then(|()| self.apply_pairs())
-            .map_err(&engine)?;
+        let engine = engine(self.store.path());
+        if self.broken {
+            return Err(StoreError::Refused {
+                what: self.store.path().display().to_string(),
+                reason: "a part of this change failed: make it again".into(),
+            });
+        }
+        self.apply_stems()?;
+        self.apply_pairs()?;
         let json = |e: serde_json::Error| heed::Error::Encoding(e.into());
-        let meta = &self.store.tables.meta;
+        let meta = &self.store.tables().meta;
         let totals = serde_json::to_vec(&self.totals)
             .map_err(json)
             .map_err(&engine)?;
         let names = serde_json::to_vec(&self.feature_names)
             .map_err(json)
             .map_err(&engine)?;
+        let generation = (self.generation + 1).to_string();
         meta.put(&mut self.txn, "totals", &totals)
+            .map_err(&engine)?;
+        meta.put(&mut self.txn, "generation", generation.as_bytes())
             .map_err(&engine)?;
         meta.put(&mut self.txn, "features", &names)
             .map_err(&engine)?;
-        let path = &self.store.path;
+        let path = self.store.path();
         self.txn.commit().map_err(|error| match error {
             // The engine's word for a write that came back short.
             heed::Error::Io(e) if e.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
@@ -220,43 +273,62 @@ impl<'s> Update<'s> {
 
     /// The numbers of a text's words; new words get new numbers.
     fn word_numbers(&mut self, text: &str) -> Result<Vec<u32>, StoreError> {
-        let engine = engine(&self.store.path);
+        let engine = engine(self.store.path());
         let mut numbers = Vec::new();
         for word in words::words(text) {
             let key = keys::of_text(&word.text);
             let known = self
                 .store
-                .tables
+                .tables()
                 .words
                 .get(&self.txn, &key)
                 .map_err(&engine)?;
             let number = match known {
                 Some(number) => number,
-                None => self.new_word(&word.text).map_err(&engine)?,
+                None => self.new_word(&word.text)?,
             };
             numbers.push(number as u32);
         }
         Ok(numbers)
     }
 
-    fn new_word(&mut self, word: &str) -> heed::Result<u64> {
-        let tables = &self.store.tables;
+    fn new_word(&mut self, word: &str) -> Result<u64, StoreError> {
+        let engine = engine(self.store.path());
+        let tables = self.store.tables();
         let number = self.totals.next_word;
         self.totals.next_word += 1;
-        tables
-            .words
-            .put(&mut self.txn, &keys::of_text(word), &number)?;
-        tables.spellings.put(&mut self.txn, &number, word)?;
         let stem = self.analyzer.stem(word).into_owned();
         let key = keys::of_text(&stem);
-        let mut entry = tables
-            .stems
-            .get(&self.txn, &key)?
-            .and_then(Stem::read)
-            .unwrap_or_default();
+        let mut entry = self.stem(&stem)?;
         entry.words.push(number as u32);
-        tables.stems.put(&mut self.txn, &key, &entry.bytes())?;
+        let mut write = || {
+            let word_key = keys::of_text(word);
+            tables.words.put(&mut self.txn, &word_key, &number)?;
+            tables.spellings.put(&mut self.txn, &number, word)?;
+            tables.stems.put(&mut self.txn, &key, &entry.bytes())
+        };
+        write().map_err(engine)?;
         Ok(number)
+    }
+
+    /// A stem as the store has it so far.
+    fn stem(&self, stem: &str) -> Result<Stem, StoreError> {
+        let stems = self.store.tables().stems;
+        let found = stems.get(&self.txn, &keys::of_text(stem));
+        match found.map_err(engine(self.store.path()))? {
+            Some(bytes) => {
+                Stem::read(bytes).ok_or_else(|| self.damaged(format!("the stem {stem}")))
+            }
+            None => Ok(Stem::default()),
+        }
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged {
+            path: self.store.path().to_owned(),
+            what,
+            reason: "it cannot be read".into(),
+        }
     }
 
     /// Counts a document's words and pairs in (`by` = 1) or out (−1).
@@ -298,55 +370,52 @@ impl<'s> Update<'s> {
     }
 
     fn spelling(&self, word: u32) -> Result<String, StoreError> {
-        let found = self.store.tables.spellings.get(&self.txn, &u64::from(word));
-        let found = found.map_err(engine(&self.store.path))?;
+        let found = self
+            .store
+            .tables()
+            .spellings
+            .get(&self.txn, &u64::from(word));
+        let found = found.map_err(engine(self.store.path()))?;
         found.map(str::to_owned).ok_or_else(|| StoreError::Damaged {
-            path: self.store.path.clone(),
+            path: self.store.path().to_owned(),
             what: format!("word {word}"),
             reason: "it is missing from the vocabulary".into(),
         })
     }
 
-    fn apply_stems(&mut self) -> heed::Result<()> {
-        let stems = self.store.tables.stems;
+    fn apply_stems(&mut self) -> Result<(), StoreError> {
+        let stems = self.store.tables().stems;
         for (stem, change) in std::mem::take(&mut self.stems) {
             if !change.is_nothing() {
-                let key = keys::of_text(&stem);
-                let mut entry = stems
-                    .get(&self.txn, &key)?
-                    .and_then(Stem::read)
-                    .unwrap_or_default();
+                let mut entry = self.stem(&stem)?;
                 entry.frequency = entry.frequency.changed(change);
-                stems.put(&mut self.txn, &key, &entry.bytes())?;
+                let put = stems.put(&mut self.txn, &keys::of_text(&stem), &entry.bytes());
+                put.map_err(engine(self.store.path()))?;
             }
         }
         Ok(())
     }
 
     /// Only pairs that are token groups are counted.
-    fn apply_pairs(&mut self) -> heed::Result<()> {
-        let (pairs, spellings) = (self.store.tables.pairs, self.store.tables.spellings);
-        if pairs.is_empty(&self.txn)? {
+    fn apply_pairs(&mut self) -> Result<(), StoreError> {
+        let engine = engine(self.store.path());
+        let pairs = self.store.tables().pairs;
+        if pairs.is_empty(&self.txn).map_err(&engine)? {
             return Ok(());
         }
         for ((first, second), change) in std::mem::take(&mut self.pairs) {
             if change.is_nothing() {
                 continue;
             }
-            let spelled = (
-                spellings.get(&self.txn, &u64::from(first))?,
-                spellings.get(&self.txn, &u64::from(second))?,
-            );
-            let (Some(first), Some(second)) = spelled else {
+            let pair = format!("{} {}", self.spelling(first)?, self.spelling(second)?);
+            let key = keys::of_text(&pair);
+            let Some(bytes) = pairs.get(&self.txn, &key).map_err(&engine)? else {
                 continue;
             };
-            let key = keys::of_text(&format!("{first} {second}")).into_owned();
-            if let Some(frequency) = pairs
-                .get(&self.txn, &key)?
-                .and_then(DocumentFrequency::read)
-            {
-                pairs.put(&mut self.txn, &key, &frequency.changed(change).bytes())?;
-            }
+            let frequency = DocumentFrequency::read(bytes)
+                .ok_or_else(|| self.damaged(format!("the pair {pair}")))?;
+            let changed = frequency.changed(change).bytes();
+            pairs.put(&mut self.txn, &key, &changed).map_err(&engine)?;
         }
         Ok(())
     }
@@ -381,15 +450,15 @@ fn read_meta<T: serde::de::DeserializeOwned + Default>(
     name: &str,
 ) -> Result<T, StoreError> {
     let found = store
-        .tables
+        .tables()
         .meta
         .get(txn, name)
-        .map_err(engine(&store.path))?;
+        .map_err(engine(store.path()))?;
     let Some(bytes) = found else {
         return Ok(T::default());
     };
     serde_json::from_slice(bytes).map_err(|e| StoreError::Damaged {
-        path: store.path.clone(),
+        path: store.path().to_owned(),
         what: format!("the table of {name}"),
         reason: e.to_string(),
     })

@@ -26,15 +26,15 @@ struct Counted {
     pairs: HashMap<(u32, u32), DocumentFrequency>,
 }
 
-impl Snapshot<'_> {
+impl Snapshot {
     /// Reads everything and compares it with everything else. Damage is reported, not returned as an error;
     /// an error means that the store could not be read on.
     pub fn verify(&self) -> Result<Findings, StoreError> {
         let mut findings = Findings::default();
         let mut counted = Counted::default();
         let analyzer = Analyzer::default();
-        let engine = engine(&self.store.path);
-        let tables = &self.store.tables;
+        let engine = engine(self.store.path());
+        let tables = self.store.tables();
         for row in tables.ids.iter(&self.txn).map_err(&engine)? {
             let (number, id) = row.map_err(&engine)?;
             findings.documents += 1;
@@ -120,9 +120,9 @@ impl Snapshot<'_> {
     }
 
     fn verify_stems(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = engine(&self.store.path);
+        let engine = engine(self.store.path());
         let mut known = 0;
-        for row in self.store.tables.stems.iter(&self.txn).map_err(&engine)? {
+        for row in self.store.tables().stems.iter(&self.txn).map_err(&engine)? {
             let (_, bytes) = row.map_err(&engine)?;
             match Stem::read(bytes) {
                 Some(entry) => known += u64::from(entry.frequency != Default::default()),
@@ -149,8 +149,8 @@ impl Snapshot<'_> {
     }
 
     fn verify_groups(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = engine(&self.store.path);
-        let tables = &self.store.tables;
+        let engine = engine(self.store.path());
+        let tables = self.store.tables();
         let mut expected = HashMap::new();
         for ((first, second), frequency) in &counted.pairs {
             let text = format!("{} {}", self.spelling(*first)?, self.spelling(*second)?);

@@ -1,5 +1,8 @@
 //! A document as it is handed to a store.
 
+/// The longest external id, in bytes: the longest word that the first-stage index takes.
+pub const MAX_ID_BYTES: usize = 65_530;
+
 /// A document to be stored.
 #[derive(Debug, Clone, Default)]
 pub struct NewDocument<'a> {

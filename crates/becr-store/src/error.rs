@@ -44,8 +44,25 @@ pub enum StoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The directory holds no store.
-    #[error("{}: there is no document store here; was the index built with --lexical-only?", .0.display())]
+    #[error("{}: there is no document store here; an index for lexical search alone has none", .0.display())]
     Missing(PathBuf),
+    /// The folder has another store than the one that is open under its path.
+    #[error(
+        "{}: the store was replaced by another one while the old one is still in use here; let go of the old one, \
+         its snapshots too, and open it again", .0.display()
+    )]
+    Replaced(PathBuf),
+    /// Too many snapshots at a time.
+    #[error(
+        "{}: all {readers} places for readers are taken; let go of snapshots, or end other programs that read the index",
+        path.display()
+    )]
+    Readers {
+        /// The store.
+        path: PathBuf,
+        /// How many places there are.
+        readers: u32,
+    },
     /// The store was made for another encoder.
     #[error(
         "{}: the index was encoded with encoder {found}, the model at hand is encoder {expected}; \
@@ -68,6 +85,17 @@ pub enum StoreError {
         what: String,
         /// How it shows.
         reason: String,
+    },
+    /// An external id that is too long.
+    #[error(
+        "the id of a document has {bytes} bytes, {limit} are possible: {id:?}…; give it a shorter one",
+        limit = crate::MAX_ID_BYTES
+    )]
+    LongId {
+        /// How it begins.
+        id: String,
+        /// Its length.
+        bytes: usize,
     },
     /// What is to be written does not fit the store.
     #[error("{what}: {reason}")]

@@ -27,7 +27,7 @@ mod traits;
 mod varint;
 mod wanted;
 
-pub use document::NewDocument;
+pub use document::{MAX_ID_BYTES, NewDocument};
 pub use error::StoreError;
 pub use forward::{ForwardIndex, Words};
 pub use group::{GroupRecord, words};

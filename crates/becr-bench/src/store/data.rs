@@ -25,7 +25,7 @@ pub(super) fn text(random: &mut Random) -> String {
 
 /// The file of a store.
 pub(super) fn file(dir: &Path) -> PathBuf {
-    dir.join("store").join("data.mdb")
+    dir.join("data.mdb")
 }
 
 /// A store of `documents` records of the size of W, numbered from 0.

@@ -30,7 +30,7 @@ fn kills() -> u64 {
 }
 
 fn ids(dir: &Path) -> BTreeSet<String> {
-    let store = Store::open(dir).unwrap();
+    let store = Store::open(&dir.join("store")).unwrap();
     let snapshot = store.snapshot().unwrap();
     snapshot
         .documents()

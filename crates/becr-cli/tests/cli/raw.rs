@@ -91,7 +91,7 @@ impl Part {
 /// S_deep as the paper has it, in plain code: every similarity is a weighted sum of cosines of vectors.
 fn plain_deep(folder: &Path, encoder: &Encoder, terms: &[Vec<Part>]) -> BTreeMap<String, f64> {
     let head = head(&folder.join("model"));
-    let store = Store::open(&folder.join("index")).unwrap();
+    let store = Store::open(&folder.join("index/store")).unwrap();
     let snapshot = store.snapshot().unwrap();
     let mut scores = BTreeMap::new();
     for row in snapshot.documents().unwrap() {

@@ -51,7 +51,7 @@ impl TrainingIndex {
     /// Opens an index that exists.
     pub fn open(directory: &Path, model: &Model) -> Result<Self, DataError> {
         Manifest::read(directory)?;
-        let store = Store::open(directory)?;
+        let store = Store::open(&becr_index::live::store_folder(directory))?;
         let (found, expected) = (store.header().encoder_id.clone(), model.encoder_id());
         if found != expected {
             return Err(DataError::OtherModel {

@@ -91,7 +91,7 @@ impl Sample {
         };
         let index = folder.path().join("index");
         build.run(&index, false, &Silent).unwrap();
-        let store = Store::open(&index).unwrap();
+        let store = Store::open(&becr_index::live::store_folder(&index)).unwrap();
         Self {
             _folder: folder,
             model,

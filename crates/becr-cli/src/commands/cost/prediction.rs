@@ -20,7 +20,8 @@ pub(super) struct Forecast {
 impl Forecast {
     /// Measures the index in `dir`.
     pub(super) fn new(dir: &Path, target: Target) -> anyhow::Result<Self> {
-        let measured = StoreSizes::measure(&Store::open(dir)?)?.components(dir);
+        let measured = StoreSizes::measure(&Store::open(&becr_index::live::store_folder(dir))?)?
+            .components(dir);
         if measured.documents == 0 {
             anyhow::bail!(
                 "{}: an index without documents predicts nothing; add some",

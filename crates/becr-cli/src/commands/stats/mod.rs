@@ -58,7 +58,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let documents = FirstStage::open(&args.index)?.documents();
     let store = match manifest.model.is_some() {
-        true => Some(store_stats(&Store::open(&args.index)?, args)?),
+        true => Some(store_stats(
+            &Store::open(&becr_index::live::store_folder(&args.index))?,
+            args,
+        )?),
         false => None,
     };
     let stats = Stats {
