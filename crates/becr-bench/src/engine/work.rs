@@ -1,5 +1,6 @@
 //! The reference work: a store of random footprints and queries of n words.
 
+use crate::random::Random;
 use anyhow::Context;
 use becr_footprint::{CompositeQuery, GroupWeight, Head, Kernels, Scoring};
 use memmap2::{Advice, MmapMut};
@@ -10,18 +11,6 @@ pub(super) const DOCUMENTS: usize = 150;
 pub(super) const TOKENS: usize = 857;
 /// Word pairs reach this far.
 const WINDOW: usize = 3;
-
-/// A stream of random words (SplitMix64): it only has to be fast and fixed.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-}
 
 /// Random bytes, which are as good as any footprints to an engine that has no branches on them.
 pub(super) struct Store {
@@ -41,10 +30,8 @@ impl Store {
         if !small_pages {
             let _ = bytes.advise(Advice::HugePage);
         }
-        let mut random = Random(1);
-        for word in bytes.as_chunks_mut::<8>().0 {
-            *word = random.next().to_le_bytes();
-        }
+        let mut random = Random::new(1);
+        random.fill(&mut bytes);
         Ok(Self {
             bytes,
             cache_bytes,
@@ -101,7 +88,7 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn new(n: usize, layers: usize, bits: usize) -> anyhow::Result<Self> {
         let (groups, terms) = terms(n);
-        let mut random = Random(n as u64);
+        let mut random = Random::new(n as u64);
         let words = layers * groups * bits / 32;
         let footprints: Vec<u32> = (0..words).map(|_| random.next() as u32).collect();
         let query = CompositeQuery::from_footprints(bits, layers, &footprints, terms.clone())?;

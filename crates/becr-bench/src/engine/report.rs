@@ -1,13 +1,11 @@
 //! The table and the JSON.
 
-use crate::output;
-use anyhow::Context;
+use crate::Console;
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
 
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct EngineRow {
     pub(super) system: &'static str,
     pub(super) implementation: String,
     pub(super) n: usize,
@@ -23,22 +21,21 @@ pub(super) struct Row {
 }
 
 #[derive(Default, Serialize)]
-pub(super) struct Report {
-    rows: Vec<Row>,
+pub(super) struct EngineReport {
+    rows: Vec<EngineRow>,
 }
 
-impl Report {
+impl EngineReport {
     /// Takes a row, and says so: a full run takes minutes.
-    pub(super) fn push(&mut self, row: Row) {
-        output::note(format_args!(
+    pub(super) fn push(&mut self, row: EngineRow, console: &Console<'_>) {
+        console.note(format_args!(
             "{} {} n={} layers={} bits={} threads={}: {:.3} ms",
             row.system, row.implementation, row.n, row.layers, row.bits, row.threads, row.ms
         ));
         self.rows.push(row);
     }
 
-    pub(super) fn print(&self) -> anyhow::Result<()> {
-        let mut out = output::stdout();
+    pub(super) fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(
             out,
             "{:<8} {:<18} {:>2} {:>6} {:>4} {:>7} {:>10} {:>9} {:>8}",
@@ -63,13 +60,6 @@ impl Report {
                 None => writeln!(out, " {:>9} {:>8}", "-", "-")?,
             }
         }
-        out.flush()?;
         Ok(())
-    }
-
-    pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        std::fs::write(file, text + "\n")
-            .with_context(|| format!("cannot write {}", file.display()))
     }
 }

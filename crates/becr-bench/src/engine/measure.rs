@@ -1,9 +1,10 @@
-//! Timing over fresh random picks: the lower quartile, which other work on the machine disturbs least. The floor is
+//! EngineTiming over fresh random picks: the lower quartile, which other work on the machine disturbs least. The floor is
 //! measured by turns with an engine on one thread, so that both see the same machine; after one on several threads, which
 //! would fall asleep meanwhile.
 
 use super::scalar;
-use super::work::{DOCUMENTS, Random, Store, TOKENS, Work};
+use super::work::{DOCUMENTS, Store, TOKENS, Work};
+use crate::random::Random;
 use becr_footprint::{Document, DocumentLayout, Engine, TiledDocument, Workspace, stream_read};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub(super) struct Meter<'a> {
 
 /// Milliseconds per query.
 #[derive(Clone, Copy)]
-pub(super) struct Timing {
+pub(super) struct EngineTiming {
     pub(super) ms: f64,
     /// Of reading the same bytes.
     pub(super) floor_ms: f64,
@@ -42,7 +43,7 @@ impl<'a> Meter<'a> {
         engine: &Engine,
         work: &Work,
         threads: usize,
-    ) -> anyhow::Result<Timing> {
+    ) -> anyhow::Result<EngineTiming> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()?;
@@ -66,7 +67,7 @@ impl<'a> Meter<'a> {
     }
 
     /// The plain implementation, on footprints in rows: a tenth of the documents, scaled up.
-    pub(super) fn scalar(&self, work: &Work) -> anyhow::Result<Timing> {
+    pub(super) fn scalar(&self, work: &Work) -> anyhow::Result<EngineTiming> {
         let rows = self.layout.row_words();
         let words: Vec<u32> = self.store.bytes()[..DOCUMENTS / 10 * rows * 4]
             .as_chunks::<4>()
@@ -80,7 +81,7 @@ impl<'a> Meter<'a> {
         }
         let ms = start.elapsed().as_secs_f64() * 1e3 * 10.0;
         let floor_ms = self.measure(true, |_| Ok(()))?.floor_ms;
-        Ok(Timing { ms, floor_ms })
+        Ok(EngineTiming { ms, floor_ms })
     }
 
     /// Lower quartiles of the time of `work` and of the floor, by turns or one after the other.
@@ -88,8 +89,8 @@ impl<'a> Meter<'a> {
         &self,
         by_turns: bool,
         mut work: impl FnMut(&[TiledDocument]) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Timing> {
-        let mut random = Random(7);
+    ) -> anyhow::Result<EngineTiming> {
+        let mut random = Random::new(7);
         let (mut times, mut floors) = (Vec::new(), Vec::new());
         let mut read = |documents: &[TiledDocument]| {
             black_box(self.read(documents));
@@ -108,7 +109,7 @@ impl<'a> Meter<'a> {
                 Ok(())
             })?;
         }
-        Ok(Timing {
+        Ok(EngineTiming {
             ms: lower_quartile(times),
             floor_ms: lower_quartile(floors),
         })

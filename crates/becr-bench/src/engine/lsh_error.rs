@@ -1,6 +1,5 @@
 //! How well footprints estimate the cosines of real token vectors.
 
-use crate::output;
 use anyhow::{Context, ensure};
 use becr_footprint::lsh::{HyperplaneKind, Hyperplanes};
 use safetensors::{Dtype, SafeTensors};
@@ -18,9 +17,8 @@ struct Layer {
 }
 
 /// Prints the root mean square and the mean of the errors over all pairs of tokens of a layer.
-pub(super) fn print(file: &Path) -> anyhow::Result<()> {
+pub(super) fn print(file: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let layers = read(file)?;
-    let mut out = output::stdout();
     writeln!(
         out,
         "\nerror of cos(π·h/b) against the cosine, over all token pairs of each layer"
@@ -39,7 +37,6 @@ pub(super) fn print(file: &Path) -> anyhow::Result<()> {
             gaussian.0, gaussian.1, orthogonal.0, orthogonal.1
         )?;
     }
-    out.flush()?;
     Ok(())
 }
 

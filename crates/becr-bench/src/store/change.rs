@@ -1,8 +1,9 @@
 //! One document added, replaced or deleted, in a small store and in a large one.
 
-use super::data::{self, Dice};
+use super::data;
 use super::median;
-use crate::progress;
+use crate::Console;
+use crate::random::Random;
 use becr_lmdb::Store;
 use becr_store::{NewDocument, Shape};
 use serde::Serialize;
@@ -20,14 +21,14 @@ const TOKENS: u32 = 32;
 const FOOTPRINTS: usize = TOKENS as usize * 8;
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct ChangeReport {
     small: u64,
     large: u64,
-    rows: Vec<Row>,
+    rows: Vec<ChangeRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ChangeRow {
     change: &'static str,
     small_ms: f64,
     large_ms: f64,
@@ -40,13 +41,18 @@ struct Row {
 }
 
 /// Medians of a change, in milliseconds: as a whole, and up to the commit.
-struct Cost {
+struct ChangeTiming {
     whole: f64,
     before_commit: f64,
 }
 
-pub(super) fn measure(scratch: &Path, large: u64, runs: usize) -> anyhow::Result<Report> {
-    let bar = progress::counting(SMALL + large, "documents written");
+pub(super) fn measure(
+    scratch: &Path,
+    large: u64,
+    runs: usize,
+    console: &Console<'_>,
+) -> anyhow::Result<ChangeReport> {
+    let bar = (console.bar)(SMALL + large, "documents written");
     let store = |name, documents| {
         let dir = scratch.join(name);
         data::write(&dir, SHAPE, FOOTPRINTS, TOKENS, documents, |n| {
@@ -66,16 +72,16 @@ pub(super) fn measure(scratch: &Path, large: u64, runs: usize) -> anyhow::Result
                     1 => run * (documents / runs as u64).max(1) % documents,
                     _ => documents + run,
                 };
-                let cost = change(store, kind, number, &mut Dice::new(number + 9))?;
+                let cost = change(store, kind, number, &mut Random::new(number + 9))?;
                 times[at].0.push(cost.whole);
                 times[at].1.push(cost.before_commit);
             }
         }
-        let [small, large] = times.map(|(whole, before_commit)| Cost {
+        let [small, large] = times.map(|(whole, before_commit)| ChangeTiming {
             whole: median(whole),
             before_commit: median(before_commit),
         });
-        rows.push(Row {
+        rows.push(ChangeRow {
             change: name,
             small_ms: small.whole,
             large_ms: large.whole,
@@ -85,17 +91,22 @@ pub(super) fn measure(scratch: &Path, large: u64, runs: usize) -> anyhow::Result
             ratio_before_commit: large.before_commit / small.before_commit,
         });
     }
-    Ok(Report {
+    Ok(ChangeReport {
         small: SMALL,
         large,
         rows,
     })
 }
 
-fn change(store: &Store, kind: usize, number: u64, dice: &mut Dice) -> anyhow::Result<Cost> {
+fn change(
+    store: &Store,
+    kind: usize,
+    number: u64,
+    random: &mut Random,
+) -> anyhow::Result<ChangeTiming> {
     let mut footprints = [0; FOOTPRINTS];
-    dice.fill(&mut footprints);
-    let (id, text) = (data::id(number), dice.text());
+    random.fill(&mut footprints);
+    let (id, text) = (data::id(number), data::text(random));
     let started = Instant::now();
     let mut update = store.update()?;
     if kind == 2 {
@@ -114,14 +125,14 @@ fn change(store: &Store, kind: usize, number: u64, dice: &mut Dice) -> anyhow::R
     let before_commit = started.elapsed().as_secs_f64() * 1e3;
     update.commit()?;
     let whole = started.elapsed().as_secs_f64() * 1e3;
-    Ok(Cost {
+    Ok(ChangeTiming {
         whole,
         before_commit,
     })
 }
 
-impl Report {
-    pub(super) fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
+impl ChangeReport {
+    pub(super) fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(
             out,
             "change of one document, with its commit (and before the commit)"

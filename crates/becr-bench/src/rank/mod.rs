@@ -10,13 +10,13 @@
 mod data;
 mod measure;
 
-use crate::output;
+use crate::Console;
+use crate::console::write_json;
 use anyhow::{Context, ensure};
-use measure::{Bench, Row};
+use measure::{RankMeter, RankRow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Re-ranking end to end: W(n) through the store, beside the engine's own time for the same documents
 #[derive(clap::Args)]
@@ -39,13 +39,13 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct RankReport {
     documents: u64,
     store_bytes: u64,
-    rows: Vec<Row>,
+    rows: Vec<RankRow>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     ensure!(args.documents > 0, "--documents must be at least 1");
     ensure!(
         args.n.iter().chain(&args.candidates).all(|&n| n > 0),
@@ -54,27 +54,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::tempdir_in(&dir)
         .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
-    let bench = Bench::new(scratch.path(), args.documents, &args.n)?;
-    let mut report = Report {
+    let meter = RankMeter::new(scratch.path(), args.documents, &args.n, console)?;
+    let mut report = RankReport {
         documents: args.documents,
-        store_bytes: bench.store_bytes()?,
+        store_bytes: meter.store_bytes()?,
         rows: Vec::new(),
     };
     for &n in &args.n {
         for &candidates in &args.candidates {
-            report.rows.push(bench.measure(n, candidates)?);
+            report.rows.push(meter.measure(n, candidates)?);
         }
     }
     if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&report)? + "\n";
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        write_json(path, &report)?;
     }
-    print(&report)?;
-    Ok(ExitCode::SUCCESS)
+    print(&report, console.out)
 }
 
-fn print(report: &Report) -> anyhow::Result<()> {
-    let mut out = output::stdout();
+fn print(report: &RankReport, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(
         out,
         "{:>2} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>10} {:>6}",
@@ -95,6 +92,5 @@ fn print(report: &Report) -> anyhow::Result<()> {
             row.ratio
         )?;
     }
-    out.flush()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Measurements that need a process of their own.
 
-use crate::output;
+use crate::Console;
 use anyhow::{Context, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,15 +23,15 @@ pub(super) enum Task {
 }
 
 /// Carries out the task in the file.
-pub(super) fn run(file: &Path) -> anyhow::Result<()> {
+pub(super) fn run(file: &Path, console: &mut Console<'_>) -> anyhow::Result<()> {
     match serde_json::from_slice(&std::fs::read(file)?)? {
-        Task::Serve { dir, documents } => output::json(&super::serve::child(&dir, documents)?),
-        Task::Store { dir, numbers } => output::json(&super::cold::through_store(&dir, &numbers)?),
+        Task::Serve { dir, documents } => console.json(&super::serve::child(&dir, documents)?),
+        Task::Store { dir, numbers } => console.json(&super::cold::through_store(&dir, &numbers)?),
         Task::Pread {
             file,
             ranges,
             threads,
-        } => output::json(&super::cold::through_pread(&file, &ranges, threads)?),
+        } => console.json(&super::cold::through_pread(&file, &ranges, threads)?),
     }
 }
 

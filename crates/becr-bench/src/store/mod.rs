@@ -17,12 +17,11 @@ mod cold;
 mod data;
 mod serve;
 
-use crate::output;
+use crate::Console;
+use crate::console::write_json;
 use anyhow::{Context, ensure};
 use serde::Serialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// The document store: opening, memory, warm and cold reads, and the cost of a change.
 #[derive(clap::Args)]
@@ -61,19 +60,18 @@ enum Part {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct StoreReport {
     #[serde(skip_serializing_if = "Option::is_none")]
-    serve: Option<serve::Report>,
+    serve: Option<serve::ServeReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cold: Option<cold::Report>,
+    cold: Option<cold::ColdReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<change::Report>,
+    change: Option<change::ChangeReport>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     if let Some(task) = &args.task {
-        child::run(task)?;
-        return Ok(ExitCode::SUCCESS);
+        return child::run(task, console);
     }
     ensure!(
         args.runs > 0 && args.threads > 0 && args.documents > 0,
@@ -82,33 +80,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::tempdir_in(&dir)
         .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
-    let report = measure(args, scratch.path())?;
+    let report = measure(args, scratch.path(), console)?;
     if let Some(path) = &args.json {
-        let text = serde_json::to_vec_pretty(&report)?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        write_json(path, &report)?;
     }
-    let mut out = output::stdout();
     if let Some(serve) = &report.serve {
-        serve.print(&mut out)?;
+        serve.print(console.out)?;
     }
     if let Some(cold) = &report.cold {
-        cold.print(&mut out)?;
+        cold.print(console.out)?;
     }
     if let Some(change) = &report.change {
-        change.print(&mut out)?;
+        change.print(console.out)?;
     }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn measure(args: &Args, scratch: &Path) -> anyhow::Result<Report> {
+fn measure(args: &Args, scratch: &Path, console: &Console<'_>) -> anyhow::Result<StoreReport> {
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     let (serving, cold) = (wanted(Part::Serve), wanted(Part::Cold));
     let store = scratch.join("serve");
     if serving || cold {
-        data::large_records(&store, args.documents)?;
+        data::large_records(&store, args.documents, console)?;
     }
-    Ok(Report {
+    Ok(StoreReport {
         serve: match serving {
             true => Some(serve::measure(&store, args.documents)?),
             false => None,
@@ -118,7 +113,7 @@ fn measure(args: &Args, scratch: &Path) -> anyhow::Result<Report> {
             false => None,
         },
         change: match wanted(Part::Change) {
-            true => Some(change::measure(scratch, args.large, args.runs)?),
+            true => Some(change::measure(scratch, args.large, args.runs, console)?),
             false => None,
         },
     })

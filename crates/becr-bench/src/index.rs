@@ -6,7 +6,8 @@
 //! statistics, no staging. Each run is a process of its own, so that its peak memory can be read; the two
 //! take turns, and the best of each counts.
 
-use crate::output;
+use crate::Console;
+use crate::console::write_json;
 use anyhow::{Context, ensure};
 use becr_index::IndexBuilder;
 use becr_index::first_stage::StemTokenizer;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, TantivyDocument};
@@ -47,7 +48,7 @@ enum Side {
 
 /// One run of one side.
 #[derive(Clone, Serialize, Deserialize)]
-struct Measurement {
+struct IndexMeasurement {
     side: Side,
     documents: u64,
     seconds: f64,
@@ -56,23 +57,22 @@ struct Measurement {
 }
 
 #[derive(Serialize)]
-struct Report {
-    becr: Measurement,
-    tantivy: Measurement,
+struct IndexReport {
+    becr: IndexMeasurement,
+    tantivy: IndexMeasurement,
     /// Documents per second of becr over those of tantivy.
     ratio: f64,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     match args.side {
-        Some(side) => output::json(&measure(side, &args.corpus, &dir)?)?,
-        None => compare(args, &dir)?,
+        Some(side) => console.json(&measure(side, &args.corpus, &dir)?),
+        None => compare(args, &dir, console),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn compare(args: &Args, dir: &Path) -> anyhow::Result<()> {
+fn compare(args: &Args, dir: &Path, console: &mut Console<'_>) -> anyhow::Result<()> {
     ensure!(args.runs > 0, "--runs must be at least 1");
     let mut runs = Vec::new();
     for _ in 0..args.runs {
@@ -82,20 +82,18 @@ fn compare(args: &Args, dir: &Path) -> anyhow::Result<()> {
     }
     let (becr, tantivy) = (best(&runs, Side::Becr)?, best(&runs, Side::Tantivy)?);
     let ratio = becr.documents_per_second / tantivy.documents_per_second;
-    let report = Report {
+    let report = IndexReport {
         becr,
         tantivy,
         ratio,
     };
     if let Some(path) = &args.json {
-        let text = serde_json::to_vec_pretty(&report)?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        write_json(path, &report)?;
     }
-    print(&report, args.runs)
+    print(&report, args.runs, console.out)
 }
 
-fn print(report: &Report, runs: usize) -> anyhow::Result<()> {
-    let mut out = output::stdout();
+fn print(report: &IndexReport, runs: usize, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "best of {runs} runs, each in a process of its own")?;
     for (name, m) in [("becr", &report.becr), ("tantivy", &report.tantivy)] {
         let memory = match m.peak_bytes {
@@ -109,17 +107,16 @@ fn print(report: &Report, runs: usize) -> anyhow::Result<()> {
         )?;
     }
     writeln!(out, "becr / tantivy = {:.2}", report.ratio)?;
-    out.flush()?;
     Ok(())
 }
 
-fn best(runs: &[Measurement], side: Side) -> anyhow::Result<Measurement> {
+fn best(runs: &[IndexMeasurement], side: Side) -> anyhow::Result<IndexMeasurement> {
     let of_side = runs.iter().filter(|run| run.side == side);
     let fastest = of_side.max_by(|a, b| a.documents_per_second.total_cmp(&b.documents_per_second));
     fastest.cloned().context("no run was made")
 }
 
-fn in_own_process(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measurement> {
+fn in_own_process(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<IndexMeasurement> {
     let name = if side == Side::Becr {
         "becr"
     } else {
@@ -139,7 +136,7 @@ fn in_own_process(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measu
     Ok(serde_json::from_slice(&child.stdout)?)
 }
 
-fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measurement> {
+fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<IndexMeasurement> {
     let scratch = tempfile::tempdir_in(dir)
         .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
     let started = Instant::now();
@@ -149,7 +146,7 @@ fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<Measurement>
     };
     let seconds = started.elapsed().as_secs_f64();
     let documents_per_second = documents as f64 / seconds;
-    Ok(Measurement {
+    Ok(IndexMeasurement {
         side,
         documents,
         seconds,

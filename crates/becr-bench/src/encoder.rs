@@ -6,7 +6,8 @@
 //! own; the runtimes take turns. Tokens per CPU second divides by the processor time of all threads.
 
 use super::index::peak_memory;
-use crate::output;
+use crate::Console;
+use crate::console::write_json;
 use anyhow::{Context, ensure};
 use becr_encoder::{Backend, Batch, NativeEncoder};
 use becr_model::{Config, Storage, Weights};
@@ -14,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 
 const SCRIPT: &str = include_str!("encoder_runtimes.py");
@@ -87,7 +88,7 @@ impl ShapeName {
 
 /// One runtime's result, from us or from the script.
 #[derive(Clone, Serialize, Deserialize)]
-struct Measurement {
+struct EncoderMeasurement {
     runtime: String,
     version: String,
     tokens_per_second: f64,
@@ -98,21 +99,20 @@ struct Measurement {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct EncoderRow {
     shape: ShapeName,
     threads: usize,
     sequences: usize,
     length: usize,
     #[serde(flatten)]
-    measurement: Measurement,
+    measurement: EncoderMeasurement,
     /// Our tokens per CPU second over this runtime's.
     becr_ratio: f64,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     if let Some(directory) = &args.own {
-        output::json(&own(args, directory)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return console.json(&own(args, directory)?);
     }
     ensure!(
         (1..=512).contains(&args.length),
@@ -136,11 +136,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(path) = &args.json {
-        let text = serde_json::to_vec_pretty(&serde_json::json!({ "rows": rows }))?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        write_json(path, &serde_json::json!({ "rows": rows }))?;
     }
-    print(args, &rows)?;
-    Ok(ExitCode::SUCCESS)
+    print(args, &rows, console.out)
 }
 
 /// All runtimes with one shape and number of threads, ours first.
@@ -150,7 +148,7 @@ fn compare(
     threads: usize,
     directory: &Path,
     script: &Path,
-) -> anyhow::Result<Vec<Row>> {
+) -> anyhow::Result<Vec<EncoderRow>> {
     let mut found = vec![ask(Command::new(std::env::current_exe()?)
         .args(["bench", "encoder", "--own"])
         .arg(directory)
@@ -192,7 +190,7 @@ fn compare(
         }
     }
     let ours = found[0].tokens_per_cpu_second;
-    let row = |measurement: Measurement| Row {
+    let row = |measurement: EncoderMeasurement| EncoderRow {
         shape,
         threads,
         sequences: args.sequences,
@@ -203,7 +201,7 @@ fn compare(
     Ok(found.into_iter().map(row).collect())
 }
 
-fn ask(command: &mut Command) -> anyhow::Result<Measurement> {
+fn ask(command: &mut Command) -> anyhow::Result<EncoderMeasurement> {
     let child = command
         .output()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
@@ -221,7 +219,7 @@ fn ask(command: &mut Command) -> anyhow::Result<Measurement> {
 }
 
 /// Times our encoder in this process.
-fn own(args: &Args, directory: &Path) -> anyhow::Result<Measurement> {
+fn own(args: &Args, directory: &Path) -> anyhow::Result<EncoderMeasurement> {
     let config = Config::read(&directory.join("config.json"))?;
     let weights = Weights::read(&directory.join("model.safetensors"), &config)?;
     let encoder = NativeEncoder::new(&config, weights)?;
@@ -247,7 +245,7 @@ fn own(args: &Args, directory: &Path) -> anyhow::Result<Measurement> {
     }
     let tokens = batch.tokens() as f64;
     let last = states.layers.last().map(Vec::as_slice).unwrap_or_default();
-    Ok(Measurement {
+    Ok(EncoderMeasurement {
         runtime: "becr".into(),
         version: format!("{} {}", env!("CARGO_PKG_VERSION"), encoder.simd()),
         tokens_per_second: tokens / wall,
@@ -263,8 +261,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn print(args: &Args, rows: &[Row]) -> anyhow::Result<()> {
-    let mut out = output::stdout();
+fn print(args: &Args, rows: &[EncoderRow], out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(
         out,
         "{} × {} tokens, f32, all hidden states kept",
@@ -291,6 +288,5 @@ fn print(args: &Args, rows: &[Row]) -> anyhow::Result<()> {
             row.becr_ratio,
         )?;
     }
-    out.flush()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What the alternative costs: ColBERT-style MaxSim over documents of the same length, in Python's fastest form.
 
-use super::report::Row;
+use super::report::EngineRow;
 use super::work::{DOCUMENTS, TOKENS};
 use anyhow::{Context, bail, ensure};
 use std::path::Path;
@@ -12,14 +12,14 @@ const SCRIPT: &str = include_str!("maxsim.py");
 const QUERY_VECTORS: usize = 32;
 
 /// A measured alternative.
-pub(super) struct Found {
+pub(super) struct MaxSimTiming {
     package: String,
     ms: f64,
 }
 
-impl Found {
-    pub(super) fn row(self) -> Row {
-        Row {
+impl MaxSimTiming {
+    pub(super) fn row(self) -> EngineRow {
+        EngineRow {
             system: "maxsim",
             implementation: self.package,
             n: QUERY_VECTORS,
@@ -37,7 +37,7 @@ impl Found {
 }
 
 /// Runs the script with `python`.
-pub(super) fn maxsim(python: &Path) -> anyhow::Result<Found> {
+pub(super) fn maxsim(python: &Path) -> anyhow::Result<MaxSimTiming> {
     let output = Command::new(python)
         .args(["-c", SCRIPT])
         .args([DOCUMENTS, TOKENS, QUERY_VECTORS].map(|n| n.to_string()))
@@ -61,7 +61,7 @@ pub(super) fn maxsim(python: &Path) -> anyhow::Result<Found> {
         python.display(),
         text.trim()
     );
-    Ok(Found {
+    Ok(MaxSimTiming {
         package: package.unwrap_or_default().to_owned(),
         ms: ms.unwrap_or_default(),
     })

@@ -1,8 +1,9 @@
 //! A candidate list that is not in memory: the store beside a parallel `pread`.
 
 use super::child::{self, Task};
-use super::data::{self, Dice};
+use super::data;
 use super::{median, serve};
+use crate::random::Random;
 use anyhow::Context;
 use becr_lmdb::Store;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct ColdReport {
     runs: usize,
     pread_threads: usize,
     bytes_per_list: u64,
@@ -31,18 +32,18 @@ pub(super) struct Report {
 
 /// One cold list, one way.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Reading {
+pub(super) struct ColdReading {
     ms: f64,
     bytes: u64,
     device_bytes: Option<u64>,
 }
 
-pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<Report> {
+pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<ColdReport> {
     let file = data::file(dir);
-    let mut dice = Dice::new(5);
+    let mut random = Random::new(5);
     let (mut store, mut pread) = (Vec::new(), Vec::new());
     for run in 0..args.runs {
-        let numbers = dice.list(args.documents);
+        let numbers = random.list(data::LIST, args.documents);
         let ranges = ranges(dir, &numbers)?;
         let through_store = Task::Store {
             dir: dir.to_owned(),
@@ -53,7 +54,7 @@ pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<Report> 
             ranges,
             threads: args.threads,
         };
-        let cold = |task: &Task, readings: &mut Vec<Reading>| -> anyhow::Result<()> {
+        let cold = |task: &Task, readings: &mut Vec<ColdReading>| -> anyhow::Result<()> {
             child::drop_from_cache(&file)?;
             readings.push(child::call(task)?);
             Ok(())
@@ -72,8 +73,8 @@ pub(super) fn measure(dir: &Path, args: &super::Args) -> anyhow::Result<Report> 
         .zip(&pread)
         .map(|(s, p)| [s.ms, p.ms])
         .collect();
-    let device = |readings: &[Reading]| readings.iter().filter_map(|r| r.device_bytes).min();
-    Ok(Report {
+    let device = |readings: &[ColdReading]| readings.iter().filter_map(|r| r.device_bytes).min();
+    Ok(ColdReport {
         runs: args.runs,
         pread_threads: args.threads,
         bytes_per_list: pread.first().map_or(0, |reading| reading.bytes),
@@ -113,7 +114,7 @@ fn map_address(file: &Path) -> anyhow::Result<usize> {
     Ok(usize::from_str_radix(start, 16)?)
 }
 
-pub(super) fn through_store(dir: &Path, numbers: &[u64]) -> anyhow::Result<Reading> {
+pub(super) fn through_store(dir: &Path, numbers: &[u64]) -> anyhow::Result<ColdReading> {
     let store = Store::open(dir)?;
     let snapshot = store.snapshot()?;
     timed(|| {
@@ -126,7 +127,7 @@ pub(super) fn through_pread(
     file: &Path,
     ranges: &[(u64, usize)],
     threads: usize,
-) -> anyhow::Result<Reading> {
+) -> anyhow::Result<ColdReading> {
     let file = File::open(file)?;
     let mut buffers: Vec<Vec<u8>> = ranges.iter().map(|&(_, length)| vec![0; length]).collect();
     // The pages of the buffers are there before the clock runs.
@@ -159,22 +160,22 @@ pub(super) fn through_pread(
     })
 }
 
-fn timed(read: impl FnOnce() -> anyhow::Result<u64>) -> anyhow::Result<Reading> {
+fn timed(read: impl FnOnce() -> anyhow::Result<u64>) -> anyhow::Result<ColdReading> {
     let from_device = || child::of_process("io", "read_bytes");
     let before = from_device();
     let started = Instant::now();
     let bytes = read()?;
     let ms = started.elapsed().as_secs_f64() * 1e3;
     let device_bytes = before.zip(from_device()).map(|(b, a)| a - b);
-    Ok(Reading {
+    Ok(ColdReading {
         ms,
         bytes,
         device_bytes,
     })
 }
 
-impl Report {
-    pub(super) fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
+impl ColdReport {
+    pub(super) fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let row = |ms: f64, device: Option<u64>| {
             let device = match device {
                 Some(bytes) => format!("at least {:.1} MB from the device", bytes as f64 / 1e6),

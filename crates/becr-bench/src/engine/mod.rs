@@ -12,13 +12,13 @@ mod report;
 mod scalar;
 mod work;
 
-use crate::output;
+use crate::Console;
+use crate::console::write_json;
 use becr_footprint::{Engine, Implementation};
 use filter::Filter;
-use measure::{Meter, Timing};
-use report::{Report, Row};
+use measure::{EngineTiming, Meter};
+use report::{EngineReport, EngineRow};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use work::{DOCUMENTS, Store, TOKENS, Work};
 
 #[derive(clap::Args)]
@@ -59,12 +59,12 @@ const WORDS: [usize; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const LAYERS: [usize; 4] = [1, 5, 7, 13];
 const BITS: [usize; 4] = [64, 128, 256, 512];
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     let filter = Filter::all(&args.only);
     let store = Store::new(args.small_pages)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or(cores);
-    output::note(format_args!(
+    console.note(format_args!(
         "store {} MB in {}, last-level cache {} MB, {cores} cores, implementations: {}; in use: {}",
         store.bytes().len() / 1_000_000,
         store.pages(),
@@ -75,13 +75,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .join(" "),
         Implementation::chosen()?.name(),
     ));
-    let mut report = Report::default();
+    let mut report = EngineReport::default();
     for &layers in filter.keep("layers", &LAYERS) {
         for &bits in filter.keep("bits", &BITS) {
             let meter = Meter::new(&store, layers, bits)?;
             for &n in filter.keep("n", &WORDS) {
                 let work = Work::new(n, layers, bits)?;
-                measure_becr(&mut report, &filter, &meter, &work, threads)?;
+                measure_becr(&mut report, console, &filter, &meter, &work, threads)?;
                 // The plain implementation is slow: once is enough to compare with.
                 if filter.has("system", "scalar")
                     && layers == 5
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     && [3, 5].contains(&n)
                 {
                     let timing = meter.scalar(&work)?;
-                    report.push(row(&meter, &work, "scalar", "plain", 1, timing));
+                    report.push(row(&meter, &work, "scalar", "plain", 1, timing), console);
                 }
             }
         }
@@ -97,27 +97,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if filter.has("system", "maxsim") {
         match alternative::maxsim(&args.python) {
             // A ColBERT query is padded to the same length, whatever its words.
-            Ok(found) => report.push(found.row()),
-            Err(reason) => output::note(format_args!("MaxSim left out: {reason:#}")),
+            Ok(found) => report.push(found.row(), console),
+            Err(reason) => console.note(format_args!("MaxSim left out: {reason:#}")),
         }
     }
-    report.print()?;
+    report.print(console.out)?;
     if let Some(file) = &args.vectors {
-        lsh_error::print(file)?;
+        lsh_error::print(file, console.out)?;
     } else {
-        output::note(
+        console.note(
             "error of the estimated cosines left out: give token vectors with --vectors FILE",
         );
     }
     if let Some(file) = &args.json {
-        report.write(file)?;
+        write_json(file, &report)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// One thread for every implementation, then all threads for the best.
 fn measure_becr(
-    report: &mut Report,
+    report: &mut EngineReport,
+    console: &Console<'_>,
     filter: &Filter,
     meter: &Meter,
     work: &Work,
@@ -133,17 +134,12 @@ fn measure_becr(
         }
         let engine = Engine::with(implementation)?;
         let timing = meter.becr(&engine, work, 1)?;
-        report.push(row(meter, work, "becr", implementation.name(), 1, timing));
+        let one = row(meter, work, "becr", implementation.name(), 1, timing);
+        report.push(one, console);
         if best && threads > 1 {
             let timing = meter.becr(&engine, work, threads)?;
-            report.push(row(
-                meter,
-                work,
-                "becr",
-                implementation.name(),
-                threads,
-                timing,
-            ));
+            let all = row(meter, work, "becr", implementation.name(), threads, timing);
+            report.push(all, console);
         }
         best = false;
     }
@@ -156,9 +152,9 @@ fn row(
     system: &'static str,
     implementation: &str,
     threads: usize,
-    timing: Timing,
-) -> Row {
-    Row {
+    timing: EngineTiming,
+) -> EngineRow {
+    EngineRow {
         system,
         implementation: implementation.to_owned(),
         n: work.n,

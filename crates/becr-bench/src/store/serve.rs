@@ -1,7 +1,8 @@
 //! Opening a store and reading from all of it.
 
 use super::child::{self, Task};
-use super::data::{self, Dice};
+use super::data;
+use crate::random::Random;
 use anyhow::Context;
 use becr_lmdb::Store;
 use indicatif::BinaryBytes;
@@ -14,18 +15,18 @@ use std::time::Instant;
 const LISTS: usize = 100;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Report {
+pub(super) struct ServeReport {
     documents: u64,
     file_bytes: u64,
     /// With the file dropped from the page cache.
     open_cold_ms: f64,
     open_warm_ms: f64,
-    warm: Warm,
+    warm: WarmTiming,
 }
 
 /// What the child process measured.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Warm {
+pub(super) struct WarmTiming {
     open_ms: f64,
     /// Memory of the process itself once it has read from the whole store, the page cache not counted.
     anonymous_bytes: Option<u64>,
@@ -42,16 +43,16 @@ pub(super) struct Warm {
     prefetch_ms: f64,
 }
 
-pub(super) fn measure(dir: &Path, documents: u64) -> anyhow::Result<Report> {
+pub(super) fn measure(dir: &Path, documents: u64) -> anyhow::Result<ServeReport> {
     let file = data::file(dir);
     let task = Task::Serve {
         dir: dir.to_owned(),
         documents,
     };
     child::drop_from_cache(&file)?;
-    let cold: Warm = child::call(&task)?;
-    let warm: Warm = child::call(&task)?;
-    Ok(Report {
+    let cold: WarmTiming = child::call(&task)?;
+    let warm: WarmTiming = child::call(&task)?;
+    Ok(ServeReport {
         documents,
         file_bytes: std::fs::metadata(&file)?.len(),
         open_cold_ms: cold.open_ms,
@@ -60,7 +61,7 @@ pub(super) fn measure(dir: &Path, documents: u64) -> anyhow::Result<Report> {
     })
 }
 
-pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<Warm> {
+pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
     let started = Instant::now();
     let store = Store::open(dir)?;
     let open_ms = started.elapsed().as_secs_f64() * 1e3;
@@ -73,10 +74,10 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<Warm> {
         snapshot.prefetch(part);
         read(&snapshot, part)?;
     }
-    let mut dice = Dice::new(3);
+    let mut random = Random::new(3);
     let (mut bytes_read, mut prefetching, mut reading) = (0, 0.0, 0.0);
     for _ in 0..LISTS {
-        let list = dice.list(documents);
+        let list = random.list(data::LIST, documents);
         let started = Instant::now();
         snapshot.prefetch(&list);
         prefetching += started.elapsed().as_secs_f64();
@@ -85,7 +86,7 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<Warm> {
         reading += started.elapsed().as_secs_f64();
     }
     let after = anonymous();
-    Ok(Warm {
+    Ok(WarmTiming {
         open_ms,
         anonymous_bytes: after,
         anonymous_growth_bytes: before.zip(after).map(|(b, a)| a as i64 - b as i64),
@@ -107,8 +108,8 @@ pub(super) fn read(snapshot: &becr_lmdb::Snapshot, numbers: &[u64]) -> anyhow::R
     Ok(bytes)
 }
 
-impl Report {
-    pub(super) fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
+impl ServeReport {
+    pub(super) fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let memory = |bytes: Option<u64>| match bytes {
             Some(bytes) => BinaryBytes(bytes).to_string(),
             None => "unknown on this system".into(),

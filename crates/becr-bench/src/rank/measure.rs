@@ -1,6 +1,8 @@
 //! The measurement of one row.
 
-use super::data::{self, Dice, SHAPE, TOKENS};
+use super::data::{self, SHAPE, TOKENS};
+use crate::Console;
+use crate::random::Random;
 use anyhow::Context;
 use becr_footprint::{
     Document, DocumentLayout, Head as Weights, Scoring, TiledDocument, Workspace,
@@ -22,7 +24,7 @@ const BUDGET: Duration = Duration::from_millis(1500);
 const REPETITIONS: std::ops::Range<usize> = 9..200;
 
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct RankRow {
     pub(super) n: usize,
     pub(super) candidates: usize,
     pub(super) tokens: usize,
@@ -41,19 +43,24 @@ pub(super) struct Row {
     pub(super) ratio: f64,
 }
 
-pub(super) struct Bench {
+pub(super) struct RankMeter {
     store: Store,
     documents: u64,
     ranker: Ranker,
 }
 
-impl Bench {
-    pub(super) fn new(dir: &Path, documents: u64, lengths: &[usize]) -> anyhow::Result<Self> {
+impl RankMeter {
+    pub(super) fn new(
+        dir: &Path,
+        documents: u64,
+        lengths: &[usize],
+        console: &Console<'_>,
+    ) -> anyhow::Result<Self> {
         let queries: Vec<String> = lengths
             .iter()
             .flat_map(|&n| data::queries(n, QUERIES))
             .collect();
-        let store = data::write(dir, documents, &queries)?;
+        let store = data::write(dir, documents, &queries, console)?;
         let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
         let mut head = Head::blank("synthetic", usize::from(SHAPE.layers));
         head.deep.alpha.iter_mut().for_each(|row| row.fill(0.1));
@@ -72,9 +79,9 @@ impl Bench {
         Ok(self.store.bytes()?)
     }
 
-    pub(super) fn measure(&self, n: usize, candidates: usize) -> anyhow::Result<Row> {
+    pub(super) fn measure(&self, n: usize, candidates: usize) -> anyhow::Result<RankRow> {
         let queries = data::queries(n, QUERIES);
-        let mut dice = Dice(7);
+        let mut random = Random::new(7);
         let (mut work, mut engine) = (RankWorkspace::new(), Workspace::new());
         let (mut ours, mut engines) = (Vec::new(), Vec::new());
         let begun = Instant::now();
@@ -82,19 +89,19 @@ impl Bench {
             || ours.len() < REPETITIONS.end && begun.elapsed() < BUDGET
         {
             let text = &queries[ours.len() % QUERIES];
-            let ids: Vec<String> = self.pick(&mut dice, candidates).map(data::id).collect();
+            let ids: Vec<String> = self.pick(&mut random, candidates).map(data::id).collect();
             let (query, times) = self.rank(text, &ids, &mut work)?;
             ours.push(times);
-            let numbers: Vec<u64> = self.pick(&mut dice, candidates).collect();
+            let numbers: Vec<u64> = self.pick(&mut random, candidates).collect();
             engines.push(self.engine(&query, &numbers, &mut engine)?);
         }
         // The first of each warmed up.
-        let middle = |part: fn(&Times) -> Duration| quartile(ours[1..].iter().map(part));
+        let middle = |part: fn(&RankTimes) -> Duration| quartile(ours[1..].iter().map(part));
         let (total_ms, engine_ms) = (
             middle(|times| times.total),
             quartile(engines[1..].iter().copied()),
         );
-        Ok(Row {
+        Ok(RankRow {
             n,
             candidates: candidates.min(self.documents as usize),
             tokens: TOKENS,
@@ -109,8 +116,8 @@ impl Bench {
         })
     }
 
-    fn pick(&self, dice: &mut Dice, candidates: usize) -> impl Iterator<Item = u64> {
-        dice.list(candidates, self.documents).into_iter()
+    fn pick(&self, random: &mut Random, candidates: usize) -> impl Iterator<Item = u64> {
+        random.list(candidates, self.documents).into_iter()
     }
 
     /// Re-ranks documents by their ids, all that it takes.
@@ -119,7 +126,7 @@ impl Bench {
         text: &str,
         ids: &[String],
         work: &mut RankWorkspace,
-    ) -> anyhow::Result<(RankQuery, Times)> {
+    ) -> anyhow::Result<(RankQuery, RankTimes)> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let begun = Instant::now();
         let snapshot = self.store.snapshot()?;
@@ -139,7 +146,7 @@ impl Bench {
         let lookup = begun.elapsed();
         black_box(self.ranker.score(&query, &snapshot, &candidates, work)?);
         let (total, timing) = (begun.elapsed(), work.timing());
-        let times = Times {
+        let times = RankTimes {
             total,
             lookup,
             fetch: timing.fetch,
@@ -188,7 +195,7 @@ impl Bench {
     }
 }
 
-struct Times {
+struct RankTimes {
     total: Duration,
     lookup: Duration,
     fetch: Duration,

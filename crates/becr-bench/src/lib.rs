@@ -1,0 +1,43 @@
+//! `becr bench`: every speed we claim, measured on your machine.
+//!
+//! The command line is part of this crate: [`Args`] says what to measure, [`run`] does it. Where results, remarks and
+//! progress bars go is up to the caller's [`Console`]. Some benchmarks measure in processes of their own and start the
+//! running program again for that, as `PROGRAM bench …`: they only work inside `becr`.
+
+mod console;
+mod encoder;
+mod engine;
+mod index;
+mod random;
+mod rank;
+mod store;
+
+pub use console::Console;
+
+/// Measure speed and memory on this machine
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(clap::Subcommand)]
+enum Benchmark {
+    /// The scoring engine: the time to re-rank 150 documents of 857 tokens, beside the time to read them
+    Engine(engine::Args),
+    Encoder(encoder::Args),
+    Index(index::Args),
+    Rank(rank::Args),
+    Store(store::Args),
+}
+
+/// Runs the benchmark that was asked for.
+pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
+    match &args.benchmark {
+        Benchmark::Engine(args) => engine::run(args, console),
+        Benchmark::Encoder(args) => encoder::run(args, console),
+        Benchmark::Index(args) => index::run(args, console),
+        Benchmark::Rank(args) => rank::run(args, console),
+        Benchmark::Store(args) => store::run(args, console),
+    }
+}

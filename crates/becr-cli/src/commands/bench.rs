@@ -1,0 +1,19 @@
+//! `becr bench`: the benchmarks of `becr-bench`, with this command's output and progress bars.
+
+use crate::{output, progress};
+pub(crate) use becr_bench::Args;
+use becr_bench::Console;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut out = output::stdout();
+    let mut console = Console {
+        out: &mut out,
+        note: |message| output::note(message),
+        bar: progress::counting,
+    };
+    becr_bench::run(args, &mut console)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
