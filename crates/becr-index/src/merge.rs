@@ -1,118 +1,13 @@
-//! Changing a living index: add, update, delete, compact, merge.
+//! Joining parts of one collection.
 
-use crate::IndexError;
-use crate::first_stage::Writer;
-use crate::full::{BatchWriter, DocumentEncoder, Observer, Stage};
-use crate::live::{Change, LiveIndex, store_folder};
+use crate::live::{Change, LiveIndex, words_of};
 use crate::manifest::Manifest;
 use crate::staging::Staging;
-use becr_corpus::Corpus;
+use crate::{IndexError, Observer, Stage};
 use becr_groups::GroupList;
 use becr_lmdb::{Snapshot, Store};
 use becr_store::NewDocument;
 use std::path::{Path, PathBuf};
-
-/// What to do with a document whose id the index has already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
-    /// Stop: adding is for new documents.
-    Refuse,
-    /// Put the new one in its place.
-    Replace,
-}
-
-/// What a change did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Changed {
-    /// Documents that are new.
-    pub added: u64,
-    /// Documents that took the place of another.
-    pub replaced: u64,
-    /// Documents deleted.
-    pub deleted: u64,
-}
-
-/// Adds the documents of a corpus to an index, in batches that are committed as they come.
-pub fn add(
-    index: &mut LiveIndex,
-    encoder: &DocumentEncoder<'_>,
-    mut corpus: Corpus,
-    existing: Existing,
-    observer: &dyn Observer,
-) -> Result<Changed, IndexError> {
-    observer.begin(Stage::EncodingDocuments, Some(&corpus), None);
-    let store = index.store().clone();
-    let keep_text = keeps_text(&store.snapshot()?)?;
-    let mut changed = Changed::default();
-    let known = store.snapshot()?;
-    let documents = corpus.by_ref().map(|document| {
-        let document = document?;
-        match (known.number(&document.id)?, existing) {
-            (None, _) => changed.added += 1,
-            (Some(_), Existing::Replace) => changed.replaced += 1,
-            (Some(_), Existing::Refuse) => return Err(IndexError::KnownId(document.id)),
-        }
-        observer.advance(1);
-        Ok(document)
-    });
-    let mut writer = BatchWriter::new(index, keep_text)?;
-    encoder.footprints_for(&store, documents, |document, footprints| {
-        writer.push(document, footprints)
-    })?;
-    writer.flush()?;
-    drop(known);
-    index.commit()?;
-    observer.read(&corpus);
-    Ok(changed)
-}
-
-/// Deletes documents; returns the ids that the index did not have.
-pub fn delete(index: &mut LiveIndex, ids: &[String]) -> Result<(Changed, Vec<String>), IndexError> {
-    let snapshot = index.store().snapshot()?;
-    let mut unknown = Vec::new();
-    for id in ids {
-        if snapshot.number(id)?.is_none() {
-            unknown.push(id.clone());
-        }
-    }
-    drop(snapshot);
-    let changes: Vec<Change<'_>> = ids.iter().map(|id| Change::Delete(id)).collect();
-    let deleted = index.apply(&changes)? as u64;
-    index.commit()?;
-    Ok((
-        Changed {
-            deleted,
-            ..Changed::default()
-        },
-        unknown,
-    ))
-}
-
-/// Rewrites an index without free space and deleted documents, in one step at the end. Readers that have the
-/// old one open keep it. Returns its size in bytes before and after.
-pub fn compact(dir: &Path) -> Result<(u64, u64), IndexError> {
-    let mut index = LiveIndex::open(dir)?;
-    let before = crate::build::size_of_tree(dir);
-    index.commit()?;
-    let staging = Staging::create(dir, true)?;
-    index
-        .store()
-        .copy_compacted(&store_folder(staging.path()))?;
-    // The first stage is written anew from the records: merging in place would leave its old files until
-    // every reader is gone.
-    let writer = Writer::create(staging.path())?;
-    let snapshot = index.store().snapshot()?;
-    for row in snapshot.documents()? {
-        let (number, id) = row?;
-        let (title, body) = crate::live::words_of(&snapshot, number)?;
-        writer.add(id, &title, &body)?;
-    }
-    drop(snapshot);
-    writer.finish()?;
-    copy_rest(dir, staging.path())?;
-    staging.publish()?;
-    Ok((before, crate::build::size_of_tree(dir)))
-}
 
 /// Joins parts of one collection, built with the same model and the same list of token groups.
 pub fn merge(
@@ -133,10 +28,8 @@ pub fn merge(
             return Err(IndexError::SamePart(part.clone()));
         }
     }
-    let stores: Vec<Store> = parts
-        .iter()
-        .map(|part| Store::open(&store_folder(part)))
-        .collect::<Result<_, _>>()?;
+    let store = |part: &PathBuf| Ok(Store::open(&Manifest::read(part)?.store(part))?);
+    let stores: Vec<Store> = parts.iter().map(store).collect::<Result<_, IndexError>>()?;
     let list = GroupList::open(&first.join(crate::full::GROUP_LIST))?;
     for (part, store) in parts.iter().zip(&stores) {
         store.check_encoder(&stores[0].header().encoder_id)?;
@@ -156,7 +49,7 @@ pub fn merge(
         .iter()
         .map(|store| Ok(store.snapshot()?.totals()?.documents))
         .sum::<Result<u64, IndexError>>()?;
-    observer.begin(Stage::Merging, None, Some(total));
+    observer.begin(Stage::Merging, Some(total));
     for (part, store) in parts.iter().zip(&stores) {
         copy_documents(part, &store.snapshot()?, &mut index, observer)?;
     }
@@ -170,7 +63,7 @@ pub fn merge(
 /// Groups committed together.
 const GROUPS: usize = 10_000;
 /// Documents committed together.
-const DOCUMENTS: usize = 64;
+const DOCUMENTS: usize = 1024;
 
 fn copy_groups(from: &Snapshot, list: &GroupList, index: &LiveIndex) -> Result<(), IndexError> {
     let mut groups = list.iter()?.peekable();
@@ -206,7 +99,7 @@ fn copy_documents(
                 let (id, part) = (id.to_owned(), part.to_owned());
                 return Err(IndexError::Overlap { id, part });
             }
-            let (title, body) = crate::live::words_of(from, number)?;
+            let (title, body) = words_of(from, number)?;
             let text = from.text(number)?;
             let keep_text = text.is_some();
             let (title, body) = text.map_or((title, body), |text| (text.title, text.text));
@@ -242,7 +135,11 @@ fn copy_documents(
 
 /// Copies what an index holds beside store and first stage.
 fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
-    Manifest::read(from)?.write(to)?;
+    let manifest = Manifest {
+        edition: 0,
+        ..Manifest::read(from)?
+    };
+    manifest.write(to)?;
     let copy = |from: PathBuf, to: PathBuf| {
         let copied = std::fs::read(&from).and_then(|bytes| std::fs::write(&to, bytes));
         copied.map_err(IndexError::io(&to, "cannot copy"))
@@ -260,12 +157,4 @@ fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
         }
     }
     Ok(())
-}
-
-/// An index keeps all texts or none: the first document tells.
-fn keeps_text(snapshot: &Snapshot) -> Result<bool, IndexError> {
-    match snapshot.documents()?.next() {
-        Some(row) => Ok(snapshot.text(row?.0)?.is_some()),
-        None => Ok(true),
-    }
 }

@@ -1,6 +1,6 @@
 //! The largest contributions to a score, in a line.
 
-use becr_rank::{Explanation, Row};
+use becr_rank::{Explanation, Part, Row};
 use serde::Serialize;
 use std::fmt;
 
@@ -10,18 +10,18 @@ const TOLD: usize = 6;
 const LEAST: f64 = 5e-4;
 
 /// What speaks most for and against a document.
-#[derive(Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Reasons(Vec<Row>);
+pub struct Reasons(pub Vec<Row>);
 
 impl Reasons {
     /// The largest contributions of an explanation, whatever their sign.
-    pub(crate) fn of(explanation: &Explanation) -> Self {
+    pub fn of(explanation: &Explanation) -> Self {
         Self::largest(explanation.rows())
     }
 
     /// The largest of some contributions.
-    pub(crate) fn largest(mut rows: Vec<Row>) -> Self {
+    pub fn largest(mut rows: Vec<Row>) -> Self {
         rows.retain(|row| row.contribution.abs() >= LEAST);
         // The sort is stable: equal contributions stay in the order of the explanation.
         rows.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
@@ -44,9 +44,9 @@ impl fmt::Display for Reasons {
 }
 
 /// A row's name: query terms, which have no underscore, stand in quotes, features under their names.
-pub(crate) fn label(row: &Row) -> String {
+pub fn label(row: &Row) -> String {
     match row.part {
-        becr_rank::Part::Deep if !row.name.contains('_') => format!("\"{}\"", row.name),
+        Part::Deep if !row.name.contains('_') => format!("\"{}\"", row.name),
         _ => row.name.clone(),
     }
 }
