@@ -23,7 +23,7 @@ const STEP: i32 = 256;
 pub(crate) const HIGHEST_POWER: usize = 12;
 /// Degrees, and the widest window in which polynomials of such a degree follow a kernel, from its centre, in widths σ of
 /// the kernel.
-const REACHES: [(usize, f32); 4] = [(10, 1.45), (HIGHEST_POWER, 1.8), (14, 2.3), (DEGREE, 2.8)];
+const REACHES: [(usize, f32); 3] = [(10, 1.45), (HIGHEST_POWER, 1.8), (DEGREE, 2.8)];
 /// The edge of a window as a number of 14 fractional bits, a little below 1, so that twice of it fits 16 bits.
 const EDGE: i32 = 16_220;
 /// What the product of two numbers of 12 fractional bits must be divided by.
@@ -348,7 +348,7 @@ mod tests {
         };
         assert_eq!(
             [100, 4_600, 5_000, 6_000, 7_400, 8_900, 9_000].map(degree),
-            [10, 10, 12, 14, 14, 16, 0].map(|degree| (degree > 0).then_some(degree))
+            [10, 10, 12, 16, 16, 16, 0].map(|degree| (degree > 0).then_some(degree))
         );
         assert_eq!(Windows::new(vec![None]).around([0, 10]), None);
     }

@@ -14,7 +14,6 @@ pub struct Workspace {
     pub(crate) ahead: Ahead,
     /// Similarities of raw vectors to one term.
     pub(crate) cosines: Vec<f32>,
-    pub(crate) log_sums: Vec<f32>,
 }
 
 impl std::fmt::Debug for Workspace {
@@ -42,7 +41,6 @@ impl Workspace {
             moments: Vec::new(),
             ahead: Ahead::default(),
             cosines: Vec::new(),
-            log_sums: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod alternative;
 mod filter;
+mod floor;
 mod lsh_error;
 mod measure;
 mod report;

@@ -1,8 +1,9 @@
 //! The reference work: a store of random footprints and queries of n words.
 
 use crate::random::Random;
+use crate::scoring::Scoring;
 use anyhow::Context;
-use becr_footprint::{CompositeQuery, GroupWeight, Head, Kernels, Scoring};
+use becr_footprint::{CompositeQuery, GroupWeight, Kernels};
 use memmap2::{Advice, MmapMut};
 
 /// Documents per query.
@@ -114,7 +115,8 @@ pub(super) struct Work {
     pub(super) footprints: Vec<u32>,
     pub(super) kernels: Kernels,
     query: CompositeQuery,
-    head: Head,
+    /// `[layer][kernel]`.
+    alpha: Vec<f32>,
     term_weights: Vec<f32>,
 }
 
@@ -126,7 +128,7 @@ impl Work {
         let footprints: Vec<u32> = (0..words).map(|_| random.next() as u32).collect();
         let query = CompositeQuery::from_footprints(bits, layers, &footprints, terms.clone())?;
         let kernels = Kernels::paper();
-        let head = Head::new(kernels.len(), vec![0.1; layers * kernels.len()])?;
+        let alpha = vec![0.1; layers * kernels.len()];
         let term_weights = vec![1.0 / n as f32; n];
         Ok(Self {
             of,
@@ -138,7 +140,7 @@ impl Work {
             footprints,
             kernels,
             query,
-            head,
+            alpha,
             term_weights,
         })
     }
@@ -147,7 +149,7 @@ impl Work {
         Scoring {
             query: &self.query,
             kernels: &self.kernels,
-            head: &self.head,
+            alpha: &self.alpha,
             term_weights: &self.term_weights,
         }
     }

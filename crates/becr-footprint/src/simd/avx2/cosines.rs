@@ -1,7 +1,6 @@
 //! From counts of classes to distances and weighted cosines.
 
-use crate::sines::WeightedSine;
-use crate::trios::{Size, Trio};
+use crate::prepared::{Size, Trio, WeightedSine};
 use crate::workspace::Registers;
 use std::arch::x86_64::*;
 

@@ -1,7 +1,7 @@
-//! From sums of rows to bytes and from similarities to memory, for either width of registers.
+//! From digits to a byte per token, and from the registers' order of tokens to the tile's, for either width of registers.
 
-use super::rows512::{Load, Ymm, Zmm};
-use super::x86::interleave;
+use super::super::x86::interleave;
+use super::plane::{Load, Ymm, Zmm};
 use crate::lanes::Lanes;
 use std::arch::x86_64::*;
 

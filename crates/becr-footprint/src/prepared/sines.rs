@@ -1,4 +1,4 @@
-//! Weighted cosines as polynomials in 16-bit numbers.
+//! Weighted cosines as polynomials in 16-bit numbers: what AVX2 works with.
 
 /// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
 /// `−weight · sin(π/2 · t) = t · (c₁ + t²·(c₃ + t²·(c₅ + t²·c₇)))`.
@@ -26,13 +26,8 @@ const SHARES: [f64; 16] = {
 };
 
 impl WeightedSine {
-    /// One per use of a group by a term: weight and term.
-    pub(crate) fn of_uses(uses: &[(f32, usize)]) -> Vec<Self> {
-        let sine = |&(weight, term): &(f32, usize)| Self::new(f64::from(weight), term);
-        uses.iter().map(sine).collect()
-    }
-
-    fn new(weight: f64, term: usize) -> Self {
+    /// Of a use of a group by a term.
+    pub(super) fn new(weight: f64, term: usize) -> Self {
         // Through sin(π/2 · t) / t at Chebyshev nodes in t²: within 2e-6.
         const SINE: [f64; 4] = [-0.004_370_586, 0.079_500_01, -0.645_925_7, 1.570_795];
         let [c7, c5, c3, c1] = SINE.map(|c| -weight * c);

@@ -1,7 +1,7 @@
 //! Counting the rows of three groups together.
 
-use super::adder::{Plane, add, add_eight, add_few, add_seven, add_sixteen, ripple, row};
-use crate::groups::Triple;
+use super::super::adder::{Plane, add, add_eight, add_few, add_seven, add_sixteen, ripple, row};
+use crate::prepared::Triple;
 
 /// Sums the rows of a class: fifteen, which make four digits without a carry, then what exceeds whole sixteens, and then
 /// these.
