@@ -14,16 +14,27 @@ pub(crate) struct WeightedSine {
     pub(crate) term: usize,
 }
 
-/// What is added before rounding down: ½ on average of any few neighbours.
+/// What is added to `c₁` in each of the 16 lanes of a register before it is rounded down: ½ on average of any few
+/// neighbours, and [`SPREAD`] units from the least to the most.
+///
+/// The last product of the polynomial is rounded, and with the same coefficients in all lanes every token at some
+/// distance would be rounded the same way, whose errors shift the sums of some kernels for all documents alike. With
+/// different coefficients they are rounded differently from lane to lane, and right on average.
 const SHARES: [f64; 16] = {
     let mut shares = [0.0; 16];
     let mut i = 0_u8;
     while i < 16 {
-        shares[i as usize] = ((i.reverse_bits() >> 4) as f64 + 0.5) / 16.0;
+        let place = ((i.reverse_bits() >> 4) as f64 + 0.5) / 16.0;
+        shares[i as usize] = 0.5 + SPREAD * (place - 0.5);
         i += 1;
     }
     shares
 };
+
+/// With more the errors of roundings cancel out better in kernels that see many tokens, and single cosines err more, which
+/// kernels that see few tokens show. On the reference work all scores stay within a thousandth of their spread from 4 to 6;
+/// with 1 those of two words were off by 1.3 thousandths, with 8 those of five words by 1.05.
+const SPREAD: f64 = 4.5;
 
 impl WeightedSine {
     /// Of a use of a group by a term.
@@ -37,8 +48,8 @@ impl WeightedSine {
         } else {
             [1.0; 4]
         };
-        // c₁ is rounded differently from lane to lane, so that on average nothing is lost; what is lost in a lane goes to
-        // the next coefficient, so that little is lost where all of them count.
+        // What c₁ loses in a lane goes to the next coefficient, and so on: at `t = ±1`, where all of them count, little is
+        // lost.
         let mut coefficients = [[0; 16]; 4];
         for lane in 0..16 {
             let (mut lost, mut share) = (0.0, SHARES[lane]);
