@@ -1,8 +1,8 @@
 //! The engine: what the ranker calls.
 
+use crate::prefetch::Next;
 use crate::query::GroupVectors;
 use crate::simd::{Checked, Implementation, Job};
-use crate::workspace::Next;
 use crate::{CompositeQuery, Error, Kernels, TiledDocument, VectorDocument, Workspace, pool};
 
 /// A document as the engine takes it.

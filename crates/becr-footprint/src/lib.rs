@@ -55,6 +55,7 @@ pub mod lsh;
 mod moments;
 mod packed;
 mod pool;
+mod prefetch;
 mod prepared;
 mod query;
 mod raw;

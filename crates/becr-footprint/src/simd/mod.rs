@@ -6,7 +6,7 @@
 //! has an example in numbers and says which file does which stage.
 
 #![allow(unsafe_code)]
-// Registers are worked on side by side, by index.
+// Loops go over several arrays of registers by the same index.
 #![allow(clippy::needless_range_loop)]
 
 mod adder;
@@ -21,9 +21,10 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use crate::prefetch::Next;
 use crate::prepared::GroupFootprints;
 use crate::query::GroupWeight;
-use crate::workspace::{Next, Similarities};
+use crate::workspace::Similarities;
 use crate::{Error, Kernels, TiledDocument, Workspace};
 use document::TilePlace;
 use std::sync::OnceLock;
@@ -155,11 +156,12 @@ pub(crate) struct Job<'a> {
 
 /// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
-    /// Has some cache lines fetched that will be read later.
+    /// Prefetches some cache lines of what will be read later.
     #[inline(always)]
     fn fetch_ahead(&mut self, _lines: usize) {}
 
-    /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
+    /// Takes the similarities, a list per term. Only as many of a list count as the tile has tokens. The lists may be
+    /// overwritten.
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
 }
 
@@ -177,7 +179,7 @@ impl Checked {
         self.0
     }
 
-    /// Writes the kernel sums, `[layer][term][kernel]`, guarded and logarithmic, into `out`.
+    /// Writes `ln(ε + Σ kernel)`, `[layer][term][kernel]`, into `out`.
     pub(crate) fn log_sums(
         self,
         job: Job,

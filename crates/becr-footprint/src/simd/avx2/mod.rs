@@ -74,7 +74,7 @@ impl Backend for Avx2 {
 /// Tokens of half a tile.
 const HALF: usize = 256;
 
-/// Cache lines of a tile that are fetched fast enough while its histograms are filled, per trio.
+/// Cache lines per trio that can be prefetched while histograms are filled without holding them up.
 const LINES_PER_TRIO: usize = 150;
 
 /// The similarities of the tile's tokens to every term.
@@ -104,7 +104,7 @@ pub(super) unsafe fn tile(
     let mut done = 0;
     let scale = cosines::Scale::new(groups.bits);
     let trios = groups.trios(layer);
-    // What takes little time for much memory has half of it fetched class by class.
+    // A tile with few trios for its memory is computed fast: half of the prefetches are then spread over its classes.
     let lines = tile.rows.len() / 64;
     let is_fast = lines > LINES_PER_TRIO * trios.len();
     let lines_per_class = lines.div_ceil(8 * trios.len().max(1));
@@ -139,7 +139,7 @@ pub(super) unsafe fn tile(
     sink.take(&place, &mut similarities[..job.terms.len()]);
 }
 
-/// Counts the ones in some classes of a trio, in the first ones first.
+/// Counts the ones in some classes of a trio. Class 0 must be counted first: it also finds the offsets of all rows.
 ///
 /// # Safety
 ///
@@ -168,7 +168,7 @@ unsafe fn count(
     }
 }
 
-/// [`count`] for counts of at most `N` digits, doubled so many times.
+/// [`count`] for counts of at most `N` digits, doubled `DOUBLINGS` times.
 ///
 /// # Safety
 ///

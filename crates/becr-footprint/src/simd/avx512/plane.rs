@@ -28,7 +28,7 @@ impl Rows {
         self.start.wrapping_add(usize::from(place))
     }
 
-    /// The places of rows that are given as places in the widest tile.
+    /// The offsets of rows in this tile, from their offsets in the widest one.
     ///
     /// # Safety
     ///
@@ -38,7 +38,7 @@ impl Rows {
         if self.stride == ROW {
             return wide;
         }
-        // The higher half of the product with 2¹⁶/64 times as much.
+        // offset · stride / 64, as the high half of a product with stride · 2¹⁶ / 64.
         let factor = _mm512_set1_epi16((self.stride << 10) as i16);
         let places = buffer.0.as_chunks_mut::<32>().0;
         for (wide, place) in wide.as_chunks::<32>().0.iter().zip(places) {
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// A register that rows are read into, with whatever lies behind a narrower row.
+/// A register that rows are read into; behind a row narrower than the register it holds whatever follows in memory.
 ///
 /// # Safety
 ///
