@@ -1,164 +1,22 @@
-//! AVX-512 as Ice Lake and Zen 4 have it: weighted cosines come from tables in registers, 64 tokens at a time. Footprints
-//! of more than 256 bits, whose distances do not fit a byte, are left to AVX2's way.
+//! From counts to distances and weighted cosines, 64 tokens at a time.
 
-use super::avx2;
-use super::document::{self, Backend, TilePlace};
-use super::rows512::{Rows, Ymm, Zmm};
-use super::triple::differences;
-use super::width::Width;
-use super::x86::{fetch, fetch_close};
-use super::{Job, Sink, drain512, moments512};
-use crate::groups::{CosineTable, Triple};
+use super::bytes::Width;
+use super::count::differences;
+use super::plane::Rows;
 use crate::lanes::Lanes;
-use crate::moments::{Moments, Window};
-use crate::workspace::{Differences, Distances, Ring, Scratch, Similarities};
-use crate::{Kernels, Workspace, pool::Histogram};
+use crate::prepared::{CosineTable, Triple};
+use crate::workspace::{Differences, Distances, Ring, Similarities};
 use std::arch::x86_64::*;
 
-/// See [`super::Checked::log_sums`].
+/// Writes the distances of the tile's tokens to three groups, counted from `lowest`, modulo 256. A class has at most `C`
+/// digits. [`Triple`]'s module says how the differences of opposite classes make distances.
 ///
 /// # Safety
 ///
-/// The CPU has AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VNNI, GFNI, AVX2, FMA, BMI1, BMI2 and POPCNT.
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,fma,bmi1,bmi2,popcnt"
-)]
-pub(super) unsafe fn log_sums(job: Job, kernels: &Kernels, work: &mut Workspace, out: &mut [f32]) {
-    // SAFETY: the caller's promise is ours.
-    unsafe { document::log_sums::<Avx512Vpopcnt>(job, kernels, work, out) }
-}
-
-/// See [`super::Checked::similarities`].
-///
-/// # Safety
-///
-/// As for [`log_sums`].
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,fma,bmi1,bmi2,popcnt"
-)]
-pub(super) unsafe fn similarities(job: Job, work: &mut Workspace, out: &mut [f32]) {
-    // SAFETY: the caller's promise is ours.
-    unsafe { document::similarities::<Avx512Vpopcnt>(job, work, out) }
-}
-
-struct Avx512Vpopcnt;
-
-impl Backend for Avx512Vpopcnt {
-    #[inline(always)]
-    unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
-        // SAFETY: the caller's promise is ours.
-        unsafe {
-            if !job.groups.narrow {
-                avx2::tile(job, place, scratch, sink);
-            } else if place.tile.width > 256 {
-                tile::<Zmm>(job, place, scratch, sink);
-            } else {
-                tile::<Ymm>(job, place, scratch, sink);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn drain<const N: usize>(
-        histograms: &mut [Histogram; N],
-        kernels: &Kernels,
-        sums: &mut [f32],
-    ) {
-        // SAFETY: the caller's promise is ours.
-        unsafe { drain512::drain(histograms, kernels, sums) }
-    }
-
-    const MOMENTS: bool = true;
-
-    #[inline(always)]
-    unsafe fn bounds(similarities: &Similarities, tokens: usize) -> [i16; 2] {
-        // SAFETY: the caller's promise is ours.
-        unsafe { moments512::bounds(&similarities.0, tokens) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(
-        similarities: &Similarities,
-        tokens: usize,
-        window: Window,
-        moments: &mut Moments,
-        meanwhile: impl FnMut(),
-    ) {
-        // SAFETY: the caller's promise is ours.
-        unsafe { moments512::add(&similarities.0, tokens, window, moments, meanwhile) }
-    }
-
-    #[inline(always)]
-    unsafe fn finish(moments: &mut Moments, window: Window, kernels: &Kernels, sums: &mut [f32]) {
-        // SAFETY: the caller's promise is ours.
-        unsafe { moments512::finish(moments, window, kernels, sums) }
-    }
-
-    #[inline(always)]
-    fn fetch(address: usize) {
-        fetch(address);
-    }
-
-    #[inline(always)]
-    fn fetch_close(address: usize) {
-        fetch_close(address);
-    }
-}
-
-/// The similarities of the tile's tokens to every term.
-///
-/// # Safety
-///
-/// As for [`log_sums`]; the tile has the width that is asked for.
-#[inline(always)]
-unsafe fn tile<W: Width>(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink) {
-    let TilePlace { layer, tile } = place;
-    let (groups, rows, lanes) = (job.groups, Rows::new(&tile), Lanes::new(tile.width));
-    let lowest = groups.lowest;
-    let triples = groups.triples(layer);
-    // Half of the memory to fetch while counting, at every pair of classes.
-    let lines = (tile.rows.len() / 128).div_ceil(4 * triples.len().max(1));
-    let mut triples = triples.iter();
-    let (mut tables, mut measured, mut used) = (groups.tables(), 0, 0);
-    for (uses, similarities) in job.terms.iter().zip(&mut scratch.similarities) {
-        while measured < used + uses.len() {
-            let Some(triple) = triples.next() else {
-                break;
-            };
-            let slots = scratch.distances.three(measured);
-            let between = &mut scratch.differences;
-            // SAFETY: the caller's promise is ours.
-            unsafe {
-                let places = rows.places(&triple.places, &mut scratch.registers.places);
-                let meanwhile = || sink.fetch_ahead(lines);
-                if triple.is_even {
-                    measure::<W, 6>(&rows, triple, places, lowest, slots, between, meanwhile);
-                } else {
-                    measure::<W, 8>(&rows, triple, places, lowest, slots, between, meanwhile);
-                }
-            }
-            measured += 3;
-        }
-        let (of_term, later) = tables.split_at(uses.len());
-        // SAFETY: the caller's promise is ours.
-        unsafe { compose::<W>(of_term, &scratch.distances, used, lanes, similarities) };
-        used += uses.len();
-        tables = later;
-    }
-    sink.take(&place, &mut scratch.similarities[..job.terms.len()]);
-}
-
-/// Writes the distances of the tile's tokens to three groups, counted from the lowest near one, modulo 256.
-///
-/// With `U₀` to `U₃` the differences of opposite classes, the distance to group `i` is the sum of `|qᵢ|`, of the three
-/// others and of `−Uᵢ₊₁`.
-///
-/// # Safety
-///
-/// As for [`tile`].
+/// As for [`super::log_sums`]; the tile is as wide as `W` says.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
 #[inline(never)]
-unsafe fn measure<W: Width, const C: usize>(
+pub(super) unsafe fn measure<W: Width, const C: usize>(
     rows: &Rows,
     triple: &Triple,
     places: &[u16],
@@ -211,11 +69,12 @@ unsafe fn measure<W: Width, const C: usize>(
     }
 }
 
-/// Distances of 0 and 256 look the same. A token of either is told by its first bit, and 256 becomes 255.
+/// Distances of 0 and 256 are the same byte. A token at distance 0 has the group's bit 0, one at distance 256 has not:
+/// its distance becomes 255.
 ///
 /// # Safety
 ///
-/// As for [`tile`].
+/// As for [`measure`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
 #[cold]
 unsafe fn tell_opposites<W: Width>(rows: &Rows, first: bool, lowest: i8, slot: &mut Distances) {
@@ -245,10 +104,10 @@ unsafe fn tell_opposites<W: Width>(rows: &Rows, first: bool, lowest: i8, slot: &
 ///
 /// # Safety
 ///
-/// As for [`tile`].
+/// As for [`measure`].
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni,bmi1,bmi2")]
 #[inline(never)]
-unsafe fn compose<W: Width>(
+pub(super) unsafe fn compose<W: Width>(
     tables: &[CosineTable],
     distances: &Ring,
     first: usize,

@@ -1,16 +1,17 @@
 //! Pooling by moments with AVX-512: 32 tokens per register.
 
-use super::drain512::add_lanes;
+use super::drain::add_lanes;
 use crate::Kernels;
 use crate::kernels::{LANES, Sixteen};
-use crate::moments::{DEGREE, HIGHEST_POWER, Moments, Row, TERMS, Window};
+use crate::moments::{DEGREE, HIGHEST_POWER, Moments, PerKernel, TERMS, Window};
 use crate::tile::MAX_WIDTH;
 use std::arch::x86_64::*;
 
 /// Tokens in a register.
 const TOKENS: usize = 32;
 
-/// Bounds of all similarities but a few: of four shares of the tokens each has one below and one above, or at, them.
+/// Bounds that a few similarities lie outside of, on either side: the tokens are dealt out to four shares, and the bounds
+/// are the highest of the four lowest similarities and the lowest of the four highest.
 ///
 /// # Safety
 ///
@@ -41,7 +42,7 @@ pub(super) unsafe fn bounds(similarities: &[i16; MAX_WIDTH], tokens: usize) -> [
         _mm256_castsi256_si128(high),
         _mm256_extracti128_si256::<1>(high),
     );
-    // The highest of four lowest ones and the lowest of four highest ones.
+    // Minimum and maximum of each of four shares; then the highest minimum and the lowest maximum.
     let low = _mm_min_epi16(low, _mm_unpackhi_epi64(low, low));
     let high = _mm_max_epi16(high, _mm_unpackhi_epi64(high, high));
     let low = _mm_max_epi16(low, _mm_shufflelo_epi16::<0b01_00_11_10>(low));
@@ -72,7 +73,6 @@ pub(super) unsafe fn add(
         match window.degree {
             10 => add_powers::<10>(similarities, tokens, window, moments, meanwhile),
             12 => add_powers::<12>(similarities, tokens, window, moments, meanwhile),
-            14 => add_powers::<14>(similarities, tokens, window, moments, meanwhile),
             _ => add_powers::<DEGREE>(similarities, tokens, window, moments, meanwhile),
         }
     }
@@ -111,14 +111,14 @@ unsafe fn add_powers<const N: usize>(
             meanwhile();
             let mut c = _mm512_load_si512(block.as_ptr().cast());
             if tokens - TOKENS * i < TOKENS {
-                // What is behind the last token is taken for a token at the centre.
+                // Lanes behind the last token count as tokens at the centre, which powers do not see.
                 let there = (1 << (tokens - TOKENS * i)) - 1;
                 c = _mm512_mask_mov_epi16(centre, there, c);
             }
             let inside = _mm512_cmple_epu16_mask(_mm512_sub_epi16(c, lowest), width);
             let outside = _knot_mask32(inside);
-            // Written whether there are any or not: that cannot be foreseen. More than eight are rare, and writing a
-            // whole register across cache lines takes long.
+            // Store unconditionally: a branch on `outside != 0` mispredicts too often. Eight at a time, since more are
+            // rare, and a store of 64 bytes mostly lies across two cache lines, which takes longer.
             let at = moments.outside.as_mut_ptr().add(found);
             let these = _mm512_maskz_compress_epi16(outside, c);
             _mm_storeu_si128(at.cast(), _mm512_castsi512_si128(these));
@@ -127,7 +127,8 @@ unsafe fn add_powers<const N: usize>(
                 _mm512_storeu_si512(at.cast(), these);
             }
             found += count;
-            // The argument with 14, 15 and 12 fractional bits; that of tokens outside is 0.
+            // The argument x with 14 fractional bits, 2x with 15 (`twice`, which is x with 15) and x with 12 (`t1`); tokens
+            // outside have x = 0.
             let x = _mm512_sllv_epi16(_mm512_sub_epi16(c, centre), shift);
             let x = _mm512_maskz_mulhrs_epi16(inside, x, factor);
             let twice = _mm512_add_epi16(x, x);
@@ -180,8 +181,8 @@ unsafe fn add_powers<const N: usize>(
 
 /// Adds to every number of 32 bits the products of two pairs of 16 bits.
 ///
-/// The intrinsic is made into two instructions by the compiler, for a shorter latency that nobody waits for: the loop
-/// then takes a quarter longer on Zen 4.
+/// In assembly, because the compiler makes two instructions of the intrinsic, whose latency is shorter. The sums do not
+/// wait for each other, so that only the number of instructions counts: the loop takes a quarter longer with two on Zen 4.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 unsafe fn multiply_and_add(sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
@@ -226,7 +227,7 @@ pub(super) unsafe fn finish(
             if window.degree > HIGHEST_POWER {
                 (HIGHEST_POWER + 1..TERMS).for_each(&mut add);
             }
-            // A kernel that sees nothing of the window may be below zero by what is left of rounding.
+            // Rounding may leave a kernel that is nearly 0 on the whole window a little below 0.
             let inside = _mm512_add_ps(parts[0], parts[1]);
             let inside = _mm512_max_ps(inside, _mm512_setzero_ps());
             let added = _mm512_add_ps(inside, outside(moments, lanes));
@@ -256,7 +257,7 @@ unsafe fn total(moments: &Moments, window: Window) -> [f32; TERMS] {
         }
     }
     if window.degree > HIGHEST_POWER {
-        // At the centre T₂, T₄, … are 1 or −1, and the others 0, as all powers are.
+        // Lanes that counted as tokens at the centre: there T_2² = T_4² = … = 1, and all other products are 0.
         for total in total[4..].iter_mut().step_by(4) {
             *total -= (moments.others << 24) as f32;
         }
@@ -272,7 +273,7 @@ unsafe fn outside(moments: &Moments, kernels: &Sixteen) -> __m512 {
         let (mu, scale) = (load(&kernels.mu), load(&kernels.scale));
         let unit = _mm512_set1_ps(1.0 / 32768.0);
         let mut sums = [_mm512_setzero_ps(); 2];
-        let mut real = Row([0.0; LANES]);
+        let mut real = PerKernel([0.0; LANES]);
         for first in (0..moments.found).step_by(LANES) {
             let c = _mm256_loadu_si256(moments.outside.as_ptr().add(first).cast());
             let c = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(c)), unit);
@@ -315,7 +316,7 @@ unsafe fn kernel(c: f32, mu: __m512, scale: __m512) -> __m512 {
 }
 
 #[inline(always)]
-unsafe fn load(row: &Row) -> __m512 {
+unsafe fn load(row: &PerKernel) -> __m512 {
     // SAFETY: the caller promises AVX-512 F; a row is an aligned register.
     unsafe { _mm512_load_ps(row.0.as_ptr()) }
 }
@@ -356,7 +357,7 @@ mod tests {
             count in 1_usize..=32,
             seed in any::<u32>(),
         ) {
-            if !Implementation::Avx512Vpopcnt.is_available() {
+            if !Implementation::Avx512Vbmi.is_available() {
                 return Ok(());
             }
             let mut state = u64::from(seed);
@@ -367,7 +368,7 @@ mod tests {
             let list: Vec<i16> = (0..tokens)
                 .map(|_| (centre + (random() + random() + random() + random()) / 2 - spread) as i16)
                 .collect();
-            // One kernel is too narrow: it is none of our business.
+            // Kernel 7 is too narrow for polynomials: its sum must stay 0.
             let mu: Vec<f32> = (0..count).map(|i| i as f32 * 2.0 / count as f32 - 1.0).collect();
             let sigma = (0..count).map(|i| if i == 7 { 0.01 } else { 0.1 + 0.01 * i as f32 }).collect();
             let kernels = Kernels::new(mu, sigma, 1e-10).expect("valid");

@@ -1,7 +1,7 @@
-//! The rows of a tile as AVX-512 reads them, and their sums.
+//! The rows of a tile in registers of 512 or 256 bits.
 
-use super::adder::{Plane, sum_rows};
-use super::triple::Subtract;
+use super::super::adder::Plane;
+use super::count::Subtract;
 use crate::tile::{ROW, Tile};
 use crate::workspace::Places;
 use std::arch::x86_64::*;
@@ -22,18 +22,13 @@ impl Rows {
         }
     }
 
-    #[inline(always)]
-    fn row(&self, row: u16) -> *const u8 {
-        self.start.wrapping_add(usize::from(row) * self.stride)
-    }
-
-    /// What lies so many bytes behind the first row's beginning.
+    /// The row at an offset from the first one.
     #[inline(always)]
     pub(super) fn at(&self, place: u16) -> *const u8 {
         self.start.wrapping_add(usize::from(place))
     }
 
-    /// The places of rows that are given as places in the widest tile.
+    /// The offsets of rows in this tile, from their offsets in the widest one.
     ///
     /// # Safety
     ///
@@ -43,7 +38,7 @@ impl Rows {
         if self.stride == ROW {
             return wide;
         }
-        // The higher half of the product with 2¹⁶/64 times as much.
+        // offset · stride / 64, as the high half of a product with stride · 2¹⁶ / 64.
         let factor = _mm512_set1_epi16((self.stride << 10) as i16);
         let places = buffer.0.as_chunks_mut::<32>().0;
         for (wide, place) in wide.as_chunks::<32>().0.iter().zip(places) {
@@ -57,20 +52,13 @@ impl Rows {
     }
 }
 
-/// A register that rows are read into, with whatever lies behind a narrower row.
+/// A register that rows are read into; behind a row narrower than the register it holds whatever follows in memory.
 ///
 /// # Safety
 ///
 /// The CPU has AVX-512 F and VL; rows are those of a tile that is still there and has them.
 pub(super) trait Load: Subtract {
     unsafe fn load(row: *const u8) -> Self;
-
-    /// Sums the rows of a list.
-    #[inline(always)]
-    unsafe fn sum<const N: usize>(rows: &Rows, list: &[u16]) -> [Self; N] {
-        // SAFETY: the caller's promise is ours.
-        unsafe { sum_rows(list, |row| Self::load(rows.row(row))) }
-    }
 }
 
 /// For any tile.
@@ -125,8 +113,8 @@ macro_rules! plane {
 
         /// The carry of a sum of which two of the three bits are given: they and the sum tell the third.
         ///
-        /// Left to itself the compiler writes the carry over one of the bits. That saves a copy, which costs nothing,
-        /// and makes the counting of rows a sixth slower on Zen 4.
+        /// In assembly, because the compiler writes the carry over one of the two bits. That saves a copy, which is
+        /// free anyway, and makes the counting of rows a sixth slower on Zen 4.
         #[target_feature(enable = "avx512f,avx512vl")]
         #[inline]
         unsafe fn $carry(sum: $register, b: $register, c: $register) -> $register {
@@ -187,7 +175,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_rows() {
-        if !Implementation::Avx512Vpopcnt.is_available() {
+        if !Implementation::Avx512Vbmi.is_available() {
             return;
         }
         let bytes = vec![0; 256 * ROW];
@@ -204,7 +192,8 @@ mod tests {
             let places = unsafe { rows.places(&wide, &mut buffer) };
             assert_eq!(places.len(), 256);
             for (row, &place) in (0..256).rev().zip(places) {
-                assert_eq!(rows.at(place), rows.row(row), "{width}");
+                let start = bytes[row * width / 8..].as_ptr();
+                assert_eq!(rows.at(place), start, "{width}");
             }
         }
     }

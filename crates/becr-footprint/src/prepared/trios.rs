@@ -1,4 +1,4 @@
-//! The uses of groups three at a time, as sums and differences of four counts.
+//! Three uses of groups, whose rows are counted together: what AVX2 works with.
 //!
 //! Row `i` of a tile counts for the distance to the first group as `dᵢ ⊕ q₀ᵢ`: as it is, or turned over. For the
 //! second and third group it counts as the same or as the opposite, which makes four classes of rows. With `Tₖ` the
@@ -58,7 +58,7 @@ impl Class {
 }
 
 impl Trio {
-    fn new(footprints: [&[u32]; 3]) -> Self {
+    pub(super) fn new(footprints: [&[u32]; 3]) -> Self {
         let [first, second, third] = footprints;
         let bits = 32 * first.len();
         let mut rows = Vec::with_capacity(bits);
@@ -102,51 +102,6 @@ impl Trio {
             doublings: if size == Size::Bytes { doublings } else { 0 },
         }
     }
-
-    /// The uses of groups three at a time, layer by layer, of footprints `[layer][group][word]`. What the last trio
-    /// of a layer lacks is filled up so that its classes are alike.
-    pub(crate) fn of_layers(
-        layers: &[u32],
-        words: usize,
-        groups: usize,
-        uses: &[usize],
-    ) -> Vec<Self> {
-        let layers = layers.chunks_exact((words * groups).max(1));
-        let trios = layers.flat_map(|layer| uses.chunks(3).map(move |uses| (layer, uses)));
-        trios
-            .map(|(layer, uses)| {
-                let group = |i: usize| &layer[uses[i] * words..][..words];
-                let differing = |differ: &dyn Fn(usize) -> u32| -> Vec<u32> {
-                    (0..words).map(|w| group(0)[w] ^ differ(w)).collect()
-                };
-                match uses.len() {
-                    1 => Self::new([
-                        group(0),
-                        &differing(&|_| 0xAAAA_AAAA),
-                        &differing(&|_| 0xCCCC_CCCC),
-                    ]),
-                    2 => Self::new([
-                        group(0),
-                        group(1),
-                        &differing(&|w| half(group(0)[w] ^ group(1)[w])),
-                    ]),
-                    _ => Self::new([group(0), group(1), group(2)]),
-                }
-            })
-            .collect()
-    }
-}
-
-/// Every second of the bits that are set, and of those that are clear.
-fn half(word: u32) -> u32 {
-    let mut half = 0;
-    let mut next = [true; 2];
-    for i in 0..32 {
-        let next = &mut next[((word >> i) & 1) as usize];
-        half |= u32::from(*next) << i;
-        *next = !*next;
-    }
-    half
 }
 
 #[cfg(test)]
@@ -183,20 +138,17 @@ mod tests {
             state
         };
         for words in [1, 2, 8, 16] {
-            let layer: Vec<u32> = (0..5 * words).map(|_| random()).collect();
-            let uses = [0, 1, 2, 3, 3, 0, 4, 2];
-            for end in 1..=uses.len() {
-                let trios = Trio::of_layers(&layer, words, 5, &uses[..end]);
-                for (trio, uses) in trios.iter().zip(uses[..end].chunks(3)) {
-                    let document: Vec<u32> = (0..words).map(|_| random()).collect();
-                    let found = distances(trio, &document);
-                    for (&group, found) in uses.iter().zip(found) {
-                        let q = &layer[group * words..][..words];
-                        let differ = q.iter().zip(&document).map(|(q, d)| (q ^ d).count_ones());
-                        assert_eq!(found, differ.sum::<u32>() as usize);
-                    }
-                    assert_eq!(trio.rows.len(), 32 * words);
+            for _ in 0..20 {
+                let mut footprint = || -> Vec<u32> { (0..words).map(|_| random()).collect() };
+                let groups = [footprint(), footprint(), footprint()];
+                let document = footprint();
+                let trio = Trio::new(groups.each_ref().map(|group| &group[..]));
+                for (group, found) in groups.iter().zip(distances(&trio, &document)) {
+                    let differ = group.iter().zip(&document);
+                    let differ = differ.map(|(q, d)| (q ^ d).count_ones());
+                    assert_eq!(found, differ.sum::<u32>() as usize);
                 }
+                assert_eq!(trio.rows.len(), 32 * words);
             }
         }
     }

@@ -1,9 +1,13 @@
-//! AVX2: halves of tiles, 256 tokens wide. The rows of three groups are counted together ([`class`]), the counts turned
-//! into bytes ([`bytes`]), those into distances and weighted cosines ([`apply`]), which are added up term by term.
+//! AVX2 with FMA, as Haswell, Zen and later CPUs have it.
+//!
+//! A register holds one bit of 256 tokens, half a tile ([`plane`]). The rows of three groups are counted together
+//! ([`count`]); the counts become bytes, or words where they must ([`bytes`]), these distances and weighted cosines in
+//! 16-bit arithmetic ([`cosines`]), which are added up term by term and brought into the tokens' order ([`order`]).
+//! Kernels are pooled in histograms ([`drain`]).
 
-mod apply;
 mod bytes;
-mod class;
+mod cosines;
+mod count;
 mod drain;
 mod order;
 mod plane;
@@ -14,8 +18,8 @@ use super::x86::fetch;
 use super::{Job, Sink};
 use crate::lanes::Lanes;
 use crate::pool::Histogram;
+use crate::prepared::Trio;
 use crate::tile::Tile;
-use crate::trios::Trio;
 use crate::workspace::{Registers, Scratch};
 use crate::{Kernels, Workspace};
 use std::ops::Range;
@@ -70,7 +74,7 @@ impl Backend for Avx2 {
 /// Tokens of half a tile.
 const HALF: usize = 256;
 
-/// Cache lines of a tile that are fetched fast enough while its histograms are filled, per trio.
+/// Cache lines per trio that can be prefetched while histograms are filled without holding them up.
 const LINES_PER_TRIO: usize = 150;
 
 /// The similarities of the tile's tokens to every term.
@@ -98,9 +102,9 @@ pub(super) unsafe fn tile(
     } = scratch;
     let uses = groups.sines().chunks(3);
     let mut done = 0;
-    let scale = apply::Scale::new(groups.bits);
+    let scale = cosines::Scale::new(groups.bits);
     let trios = groups.trios(layer);
-    // What takes little time for much memory has half of it fetched class by class.
+    // A tile with few trios for its memory is computed fast: half of the prefetches are then spread over its classes.
     let lines = tile.rows.len() / 64;
     let is_fast = lines > LINES_PER_TRIO * trios.len();
     let lines_per_class = lines.div_ceil(8 * trios.len().max(1));
@@ -115,7 +119,7 @@ pub(super) unsafe fn tile(
             } else {
                 count(&tile, halves, trio, 0..trio.classes.len(), work);
             }
-            apply::add(trio, &scale, uses, halves, work);
+            cosines::add(trio, &scale, uses, halves, work);
         }
         let last = uses.last().map_or(0, |used| used.term);
         let finished = if i + 1 == trios.len() { last + 1 } else { last };
@@ -135,7 +139,7 @@ pub(super) unsafe fn tile(
     sink.take(&place, &mut similarities[..job.terms.len()]);
 }
 
-/// Counts the ones in some classes of a trio, in the first ones first.
+/// Counts the ones in some classes of a trio. Class 0 must be counted first: it also finds the offsets of all rows.
 ///
 /// # Safety
 ///
@@ -164,7 +168,7 @@ unsafe fn count(
     }
 }
 
-/// [`count`] for counts of at most `N` digits, doubled so many times.
+/// [`count`] for counts of at most `N` digits, doubled `DOUBLINGS` times.
 ///
 /// # Safety
 ///
@@ -192,7 +196,7 @@ unsafe fn count_digits<const N: usize, const DOUBLINGS: usize>(
             let out = &mut work.counts[k].as_chunks_mut::<8>().0[half];
             // SAFETY: the caller's promise is ours; a tile has a row for every bit and lets 64 bytes of it be read.
             unsafe {
-                let digits = class::sum::<N>(places, class, start);
+                let digits = count::sum::<N>(places, class, start);
                 if N > 8 {
                     bytes::write_words(&digits, out);
                 } else {

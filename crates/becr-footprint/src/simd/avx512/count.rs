@@ -1,10 +1,10 @@
 //! Counting the rows of three groups together.
 
-use super::adder::{Plane, add, add_eight, add_few, add_seven, add_sixteen, ripple, row};
-use crate::groups::Triple;
+use super::super::adder::{Plane, add, add_eight, add_few, add_seven, add_sixteen, ripple, row};
+use crate::prepared::Triple;
 
-/// Sums the rows of a class: fifteen, which make four digits without a carry, then what exceeds whole sixteens, and then
-/// these.
+/// Sums the rows of a class: first fifteen, which give four digits without a carry out of them, then as many as are left
+/// over when the others are taken sixteen at a time, then those.
 ///
 /// # Safety
 ///
@@ -69,7 +69,7 @@ unsafe fn minus<P: Subtract, const C: usize>(a: [P; C], b: [P; C]) -> [P; 8] {
         for i in 0..C {
             [difference[i], borrow] = a[i].full_subtract(b[i], borrow);
         }
-        // Beyond its digits the difference has its sign.
+        // Sign extension: the higher digits of the difference are its borrow.
         difference[C..].fill(borrow);
         difference
     }

@@ -1,16 +1,16 @@
 //! From counts of classes to distances and weighted cosines.
 
-use crate::sines::WeightedSine;
-use crate::trios::{Size, Trio};
+use crate::prepared::{Size, Trio, WeightedSine};
 use crate::workspace::Registers;
 use std::arch::x86_64::*;
 
-/// How distances become numbers of 16 bits, `t = (h − b/2) / (b/2)` in units of 2⁻¹⁵, 1 being taken as a little less.
+/// How distances become `t = (h − b/2) / (b/2)` in units of 2⁻¹⁵; 1 itself, which 16 bits do not hold, is taken as
+/// 1 − 2⁻¹⁵.
 pub(super) struct Scale {
     half: usize,
-    /// What makes the largest of `h − b/2` 2¹⁴, or as much of it as doubling can.
+    /// The shift that brings `h − b/2` into units of 2⁻¹⁴ of the next power of two above `b/2`.
     word_shift: i32,
-    /// What a power of two exceeds `b` by, as a part of it.
+    /// For `b` that is no power of two: how much larger the next one is, as a part of `b`, in units of 2⁻¹⁵.
     stretch: i16,
 }
 
@@ -77,8 +77,7 @@ unsafe fn add_uses<const USES: usize>(
     }
 }
 
-/// For [`Size::Bytes`]. With `SIMPLE`, footprints have a power of two bits and no weight is lifted; without `STRETCH`, the
-/// former.
+/// For [`Size::Bytes`]. `STRETCH`: the number of bits is no power of two. `SIMPLE`: it is one, and no weight has a lift.
 ///
 /// # Safety
 ///

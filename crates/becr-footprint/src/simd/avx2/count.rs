@@ -2,7 +2,7 @@
 
 use super::super::adder::{Plane, add_few, ripple, row};
 use super::plane::{Ymm, add_eight, add_seven, add_sixteen};
-use crate::trios::Class;
+use crate::prepared::Class;
 use std::arch::x86_64::*;
 
 /// Counts the ones of a class per token, modulo 2ᴺ. `places` are the offsets of its rows from `start`.

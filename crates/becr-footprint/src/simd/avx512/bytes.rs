@@ -1,17 +1,17 @@
-//! From sums of rows to bytes and from similarities to memory, for either width of registers.
+//! From digits to a byte per token, and from the registers' order of tokens to the tile's, for either width of registers.
 
-use super::rows512::{Load, Ymm, Zmm};
-use super::x86::interleave;
+use super::super::x86::interleave;
+use super::plane::{Load, Ymm, Zmm};
 use crate::lanes::Lanes;
 use std::arch::x86_64::*;
 
-/// What becomes of the sums of rows of some width.
+/// How planes of some width become bytes, and similarities are stored.
 ///
 /// # Safety
 ///
 /// The CPU has AVX-512 F, BW, DQ and VL, and GFNI.
 pub(super) trait Width: Load {
-    /// Registers of 64 tokens.
+    /// Registers of 64 tokens each.
     const REGISTERS: usize;
 
     /// The digits as bytes, 64 tokens per register. In every 128-bit lane, eight bytes are one octet of tokens and

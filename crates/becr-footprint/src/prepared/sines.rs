@@ -1,4 +1,4 @@
-//! Weighted cosines as polynomials in 16-bit numbers.
+//! Weighted cosines as polynomials in 16-bit numbers: what AVX2 works with.
 
 /// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
 /// `−weight · sin(π/2 · t) = t · (c₁ + t²·(c₃ + t²·(c₅ + t²·c₇)))`.
@@ -14,25 +14,31 @@ pub(crate) struct WeightedSine {
     pub(crate) term: usize,
 }
 
-/// What is added before rounding down: ½ on average of any few neighbours.
+/// What is added to `c₁` in each of the 16 lanes of a register before it is rounded down: ½ on average of any few
+/// neighbours, and [`SPREAD`] units from the least to the most.
+///
+/// The last product of the polynomial is rounded, and with the same coefficients in all lanes every token at some
+/// distance would be rounded the same way, whose errors shift the sums of some kernels for all documents alike. With
+/// different coefficients they are rounded differently from lane to lane, and right on average.
 const SHARES: [f64; 16] = {
     let mut shares = [0.0; 16];
     let mut i = 0_u8;
     while i < 16 {
-        shares[i as usize] = ((i.reverse_bits() >> 4) as f64 + 0.5) / 16.0;
+        let place = ((i.reverse_bits() >> 4) as f64 + 0.5) / 16.0;
+        shares[i as usize] = 0.5 + SPREAD * (place - 0.5);
         i += 1;
     }
     shares
 };
 
-impl WeightedSine {
-    /// One per use of a group by a term: weight and term.
-    pub(crate) fn of_uses(uses: &[(f32, usize)]) -> Vec<Self> {
-        let sine = |&(weight, term): &(f32, usize)| Self::new(f64::from(weight), term);
-        uses.iter().map(sine).collect()
-    }
+/// With more the errors of roundings cancel out better in kernels that see many tokens, and single cosines err more, which
+/// kernels that see few tokens show. On the reference work all scores stay within a thousandth of their spread from 4 to 6;
+/// with 1 those of two words were off by 1.3 thousandths, with 8 those of five words by 1.05.
+const SPREAD: f64 = 4.5;
 
-    fn new(weight: f64, term: usize) -> Self {
+impl WeightedSine {
+    /// Of a use of a group by a term.
+    pub(super) fn new(weight: f64, term: usize) -> Self {
         // Through sin(π/2 · t) / t at Chebyshev nodes in t²: within 2e-6.
         const SINE: [f64; 4] = [-0.004_370_586, 0.079_500_01, -0.645_925_7, 1.570_795];
         let [c7, c5, c3, c1] = SINE.map(|c| -weight * c);
@@ -42,8 +48,8 @@ impl WeightedSine {
         } else {
             [1.0; 4]
         };
-        // c₁ is rounded differently from lane to lane, so that on average nothing is lost; what is lost in a lane goes to
-        // the next coefficient, so that little is lost where all of them count.
+        // What c₁ loses in a lane goes to the next coefficient, and so on: at `t = ±1`, where all of them count, little is
+        // lost.
         let mut coefficients = [[0; 16]; 4];
         for lane in 0..16 {
             let (mut lost, mut share) = (0.0, SHARES[lane]);

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 /// Count, sum and sum of squares of sixteen bins.
-type Moments = [__m512; 3];
+type BinSums = [__m512; 3];
 
 /// Drains `N` histograms together: the parabolas are loaded once for all of them. See [`super::document::Backend`].
 ///
@@ -21,11 +21,11 @@ pub(super) unsafe fn drain<const N: usize>(
     kernels: &Kernels,
     sums: &mut [f32],
 ) {
-    let mut moments = [const { MaybeUninit::<[Moments; N]>::uninit() }; BINS / LANES];
+    let mut contents = [const { MaybeUninit::<[BinSums; N]>::uninit() }; BINS / LANES];
     let mut chunks = [0; BINS / LANES];
     let mut filled = 0;
     let count = kernels.len();
-    // SAFETY: the caller's promise is ours; a histogram is aligned and 32 registers long; `filled` moments have been
+    // SAFETY: the caller's promise is ours; a histogram is aligned and 32 registers long; `filled` contents have been
     // written; coefficients are aligned and a register each.
     unsafe {
         for chunk in 0..BINS / LANES {
@@ -38,20 +38,20 @@ pub(super) unsafe fn drain<const N: usize>(
                 continue;
             }
             let mut all = [[_mm512_setzero_ps(); 3]; N];
-            for (moments, histogram) in all.iter_mut().zip(histograms.iter_mut()) {
-                *moments = take(histogram, chunk);
+            for (contents, histogram) in all.iter_mut().zip(histograms.iter_mut()) {
+                *contents = take(histogram, chunk);
             }
-            moments[filled].write(all);
+            contents[filled].write(all);
             chunks[filled] = chunk;
             filled += 1;
         }
-        let moments = moments.as_ptr().cast::<[Moments; N]>();
+        let contents = contents.as_ptr().cast::<[BinSums; N]>();
         for first in (0..count).step_by(KERNELS) {
-            // So many kernels at a time; the last one again rather than none.
+            // Four kernels at a time; where fewer are left, the last one repeatedly, whose repetitions are not stored.
             let indexes = [0, 1, 2, 3].map(|i| (first + i).min(count - 1));
             let mut totals = [[_mm512_setzero_ps(); N]; KERNELS];
             for (i, &chunk) in chunks[..filled].iter().enumerate() {
-                let moments = &*moments.add(i);
+                let contents = &*contents.add(i);
                 let parabolas = kernels.parabolas(chunk);
                 for k in 0..KERNELS {
                     let p: &Parabolas = &parabolas[indexes[k]];
@@ -59,7 +59,7 @@ pub(super) unsafe fn drain<const N: usize>(
                     let b = _mm512_load_ps(p.b.as_ptr());
                     let c = _mm512_load_ps(p.c.as_ptr());
                     for n in 0..N {
-                        let [tokens, sum, squares] = moments[n];
+                        let [tokens, sum, squares] = contents[n];
                         let total = _mm512_fmadd_ps(tokens, a, totals[k][n]);
                         let total = _mm512_fmadd_ps(sum, b, total);
                         totals[k][n] = _mm512_fmadd_ps(squares, c, total);
@@ -97,7 +97,7 @@ unsafe fn load(histogram: &Histogram, chunk: usize) -> [__m512i; 2] {
 
 /// The bins of a chunk as real numbers; empties them.
 #[inline(always)]
-unsafe fn take(histogram: &mut Histogram, chunk: usize) -> Moments {
+unsafe fn take(histogram: &mut Histogram, chunk: usize) -> BinSums {
     // SAFETY: a histogram is aligned and 32 registers long; the caller promises AVX-512 F and DQ.
     unsafe {
         let [low, high] = load(histogram, chunk);
