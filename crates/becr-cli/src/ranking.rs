@@ -252,6 +252,10 @@ impl Ranking {
         let finding = begun.elapsed() - look_up;
         let (places, candidates) = candidates(entries, &numbers);
         let scored = self.ranker.score(&query, &snapshot, &candidates, work)?;
+        let found = places.into_iter().zip(scored);
+        let (places, scored): (Vec<usize>, Vec<Scored>) = found
+            .filter_map(|(place, scored)| Some((place, scored?)))
+            .unzip();
         let ids: Vec<&str> = places.iter().map(|&place| ids[place]).collect();
         let order = becr_rank::ranking(&scored, &ids);
         let order = order.into_iter().map(|at| (places[at], scored[at]));

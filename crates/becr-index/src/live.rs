@@ -82,11 +82,11 @@ impl LiveIndex {
             match change {
                 Change::Put(document) => {
                     update.put(document)?;
-                    update.note(document.id)?;
+                    update.transaction().note(document.id)?;
                 }
                 Change::Delete(id) => {
                     deleted += usize::from(update.delete(id)?);
-                    update.note(id)?;
+                    update.transaction().note(id)?;
                 }
             }
         }
@@ -127,7 +127,7 @@ impl LiveIndex {
         let pending = self.store.snapshot()?.pending()?;
         if !pending.is_empty() {
             let mut update = self.store.update()?;
-            update.settle(&pending)?;
+            update.transaction().settle(&pending)?;
             update.commit()?;
         }
         Ok(())

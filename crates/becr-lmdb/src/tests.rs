@@ -233,13 +233,6 @@ fn other_encoders_and_wrong_sizes_are_refused() {
     let error = store.check_encoder("encoder-2").unwrap_err();
     assert!(matches!(error, StoreError::OtherEncoder { .. }), "{error}");
     let mut update = store.update().unwrap();
-    let odd = NewDocument {
-        mean: &[0; 3],
-        ..document("a", "", "x")
-    };
-    assert!(matches!(update.put(&odd), Err(StoreError::Refused { .. })));
-    drop(update);
-    let mut update = store.update().unwrap();
     assert!(update.put_group(&pair("a", "b"), &[0; 3]).is_err());
     update.put(&document("a", "", "x")).unwrap();
     assert!(
@@ -376,4 +369,39 @@ fn prefetching_never_fails() {
         snapshot.find(&numbers).unwrap().iter().flatten().count(),
         100
     );
+}
+
+/// A document that does not fit leaves the change as it was: it goes on, and the statistics are exact.
+#[test]
+fn what_is_refused_leaves_no_trace() {
+    let (folder, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (store, expected) = (with_pairs(folder.path()), with_pairs(fresh.path()));
+    for (store, tries) in [(&store, true), (&expected, false)] {
+        let mut update = store.update().unwrap();
+        update.put(&document("a", "river", "bank")).unwrap();
+        update.commit().unwrap();
+        let mut update = store.update().unwrap();
+        update
+            .put(&document("b", "the boat", "river bank"))
+            .unwrap();
+        for id in ["a", "b", "c"].into_iter().filter(|_| tries) {
+            let odd = NewDocument {
+                mean: &[0; 3],
+                features: &[("new".into(), 1.0)],
+                ..document(id, "river bank", "words that nobody had")
+            };
+            let error = update.put(&odd).unwrap_err();
+            assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+        }
+        update.put(&document("d", "", "boats")).unwrap();
+        update.commit().unwrap();
+    }
+    assert_eq!(statistics(&store), statistics(&expected));
+    let snapshot = store.snapshot().unwrap();
+    let theirs = expected.snapshot().unwrap();
+    assert_eq!(snapshot.verify().unwrap().problems, Vec::<String>::new());
+    assert_eq!(snapshot.digest().unwrap(), theirs.digest().unwrap());
+    assert_eq!(snapshot.totals().unwrap(), theirs.totals().unwrap());
+    assert_eq!(snapshot.word("nobody").unwrap(), None);
+    assert_eq!(snapshot.feature_names().unwrap(), Vec::<String>::new());
 }
