@@ -10,7 +10,12 @@ use rustix::io::Errno;
 use std::path::Path;
 
 impl WriteStore for Store {
+    type Snapshot = Snapshot;
     type Transaction<'s> = Snapshot<WriteTransaction<'s>>;
+
+    fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.snapshot()
+    }
 
     /// There is one writer at a time, of all processes: this waits for another's end.
     fn begin(&self) -> Result<Self::Transaction<'_>, StoreError> {

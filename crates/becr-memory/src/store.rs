@@ -132,7 +132,12 @@ impl<W> Drop for Snapshot<W> {
 }
 
 impl WriteStore for Store {
+    type Snapshot = Snapshot;
     type Transaction<'s> = Snapshot<MutexGuard<'s, ()>>;
+
+    fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        Ok(self.snapshot())
+    }
 
     /// There is one writer at a time: this waits for another's end.
     fn begin(&self) -> Result<Self::Transaction<'_>, StoreError> {

@@ -7,10 +7,15 @@ use becr_text::groups::TokenGroup;
 ///
 /// Tokenising, stemming and counting are done by [`Update`], for every store alike: a store keeps bytes and adds counts.
 pub trait WriteStore {
+    /// The store as it was at some time.
+    type Snapshot: StoreContents;
     /// The state that a change starts from.
     type Transaction<'s>: StoreContents
     where
         Self: 's;
+
+    /// A view of the store as it is now, which later writes do not change.
+    fn snapshot(&self) -> Result<Self::Snapshot, StoreError>;
 
     /// Begins a change. A store with one writer at a time waits for another's end; others may begin from a state that
     /// [`WriteStore::apply`] then finds to be outdated.

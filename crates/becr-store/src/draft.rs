@@ -97,11 +97,11 @@ impl Draft {
         };
         let mut buffer = FetchBuffer::default();
         let answer = store.look_up(&question, &mut buffer)?;
-        let found: Vec<u64> = answer.numbers.iter().copied().flatten().collect();
-        self.ask_for_words_of(store, &found)?;
         for (word, number) in words.iter().zip(answer.words) {
             self.vocabulary.answer(word, number);
         }
+        let found: Vec<u64> = answer.numbers.iter().copied().flatten().collect();
+        self.ask_for_words_of(store, &found)?;
         for (&id, number) in ids.iter().zip(answer.numbers) {
             let place = number.map_or(Place::Nowhere, Place::Stored);
             self.places.insert(id.to_owned(), place);

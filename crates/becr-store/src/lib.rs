@@ -19,6 +19,8 @@
 
 mod batch;
 mod checksum;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contents;
 mod digest;
 mod document;
