@@ -48,7 +48,7 @@ fn write(index: &LiveIndex, new: &Manifest, observer: &dyn Observer) -> Result<(
     let copy = Store::open(&store)?;
     let mut update = copy.update()?;
     if let Some(commit) = finished.commit() {
-        update.set_companion(&commit)?;
+        update.set_companion(&commit);
     }
     update.commit()?;
     finished.published();

@@ -32,6 +32,26 @@ pub enum Change<'a> {
     Delete(&'a str),
 }
 
+impl<'a> Change<'a> {
+    fn is_put(&self) -> bool {
+        matches!(self, Self::Put(_))
+    }
+
+    fn document(&self) -> Option<NewDocument<'a>> {
+        match self {
+            Self::Put(document) => Some(document.clone()),
+            Self::Delete(_) => None,
+        }
+    }
+
+    fn deleted(&self) -> Option<&'a str> {
+        match self {
+            Self::Put(_) => None,
+            Self::Delete(id) => Some(id),
+        }
+    }
+}
+
 impl LiveIndex {
     /// Opens the index in `dir`, after the other writers of this process.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
@@ -102,13 +122,13 @@ impl LiveIndex {
         let store = self.store.clone();
         let mut update = store.update()?;
         let mut deleted = 0;
-        for change in changes {
-            match change {
-                Change::Put(document) => {
-                    update.put(document)?;
-                }
-                Change::Delete(id) => deleted += usize::from(update.delete(id)?),
-            }
+        // Whole runs of puts and of deletions, so that a store is asked as rarely as can be.
+        for run in changes.chunk_by(|a, b| a.is_put() == b.is_put()) {
+            let puts: Vec<NewDocument<'_>> = run.iter().filter_map(Change::document).collect();
+            update.put_all(&puts)?;
+            let ids: Vec<&str> = run.iter().filter_map(Change::deleted).collect();
+            let gone = update.delete_all(&ids)?;
+            deleted += gone.into_iter().filter(|&gone| gone).count();
         }
         // From here on the first stage has what the store may not get.
         self.is_out_of_step = true;
@@ -144,7 +164,7 @@ impl LiveIndex {
         let published = self.store.snapshot()?.companion()?.map(<[u8]>::to_vec);
         if let Some(commit) = commit.filter(|commit| Some(commit) != published.as_ref()) {
             let mut update = self.store.update()?;
-            update.set_companion(&commit)?;
+            update.set_companion(&commit);
             update.commit()?;
         }
         finished.published();
@@ -162,7 +182,7 @@ impl LiveIndex {
 
     fn publish(&mut self, mut update: Update<'_>) -> Result<(), IndexError> {
         if let Some(commit) = self.first_stage.commit()? {
-            update.set_companion(&commit)?;
+            update.set_companion(&commit);
         }
         update.commit()?;
         self.is_out_of_step = false;
@@ -186,7 +206,7 @@ impl LiveIndex {
         }
         let store = self.store.clone();
         let mut update = store.update()?;
-        update.settle(&pending)?;
+        update.transaction().settle(&pending)?;
         self.publish(update)
     }
 }

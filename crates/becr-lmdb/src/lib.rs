@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod digest;
+mod apply;
 mod engine;
 mod env;
 mod length;
@@ -44,11 +44,12 @@ mod snapshot;
 mod store;
 #[cfg(test)]
 mod tests;
-mod update;
-mod verify;
+mod transaction;
 
 pub use size::TableSize;
 pub use snapshot::Snapshot;
 pub use store::Store;
-pub use update::Update;
-pub use verify::Findings;
+pub use transaction::{ReadTransaction, Transaction, WriteTransaction};
+
+/// A change of the store, all or nothing: dropped without a commit, it never was.
+pub type Update<'s> = becr_store::Update<'s, Store>;

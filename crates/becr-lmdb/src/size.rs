@@ -2,6 +2,7 @@
 
 use crate::Snapshot;
 use crate::engine::engine;
+use crate::transaction::Transaction;
 use becr_store::StoreError;
 use heed::DatabaseStat;
 
@@ -16,7 +17,7 @@ pub struct TableSize {
     pub bytes: u64,
 }
 
-impl Snapshot {
+impl<T: Transaction> Snapshot<T> {
     /// Rows and bytes of every table.
     pub fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
         let tables = self.store.tables();
@@ -31,16 +32,16 @@ impl Snapshot {
             })
         };
         [
-            ("records", tables.records.stat(&self.txn)),
-            ("texts", tables.texts.stat(&self.txn)),
-            ("document ids", tables.ids.stat(&self.txn)),
-            ("document numbers", tables.numbers.stat(&self.txn)),
-            ("token groups", tables.groups.stat(&self.txn)),
-            ("pair frequencies", tables.pairs.stat(&self.txn)),
-            ("words", tables.words.stat(&self.txn)),
-            ("spellings", tables.spellings.stat(&self.txn)),
-            ("stems", tables.stems.stat(&self.txn)),
-            ("pending", tables.pending.stat(&self.txn)),
+            ("records", tables.records.stat(self.txn())),
+            ("texts", tables.texts.stat(self.txn())),
+            ("document ids", tables.ids.stat(self.txn())),
+            ("document numbers", tables.numbers.stat(self.txn())),
+            ("token groups", tables.groups.stat(self.txn())),
+            ("pair frequencies", tables.pairs.stat(self.txn())),
+            ("words", tables.words.stat(self.txn())),
+            ("spellings", tables.spellings.stat(self.txn())),
+            ("stems", tables.stems.stat(self.txn())),
+            ("pending", tables.pending.stat(self.txn())),
         ]
         .into_iter()
         .map(|(name, stat)| size(name, stat))

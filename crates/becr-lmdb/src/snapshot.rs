@@ -2,12 +2,13 @@
 
 use crate::engine::engine;
 use crate::store::COMPANION;
+use crate::transaction::{ReadTransaction, Transaction};
 use crate::{Store, env, pool};
 use becr_store::{
-    DocumentFrequency, Found, GroupRecord, Record, Stem, StoreError, Text, Totals, keys,
+    DocumentFrequency, Findings, Found, GroupRecord, Record, Stem, StoreError, Text, Totals, keys,
 };
 use becr_text::groups::TokenGroup;
-use heed::{RoTxn, WithoutTls};
+use heed::RoTxn;
 use std::time::{Duration, Instant};
 
 /// A record in memory is found in a tenth of this: longer means waiting for the disk, or for a busy system.
@@ -16,18 +17,36 @@ const PATIENCE: Duration = Duration::from_micros(50);
 const SLOW: usize = 3;
 
 /// The store as it was when the snapshot was taken. What it lends lies in the memory map: nothing is copied.
-pub struct Snapshot {
+pub struct Snapshot<T: Transaction = ReadTransaction> {
     // Before the store, which its end may close: fields are dropped in their order.
-    pub(crate) txn: RoTxn<'static, WithoutTls>,
+    pub(crate) transaction: T,
     pub(crate) store: Store,
 }
 
-impl Snapshot {
-    pub(crate) fn new(store: &Store, txn: RoTxn<'static, WithoutTls>) -> Self {
+impl<T: Transaction> Snapshot<T> {
+    pub(crate) fn new(store: &Store, transaction: T) -> Self {
         Self {
-            txn,
+            transaction,
             store: store.clone(),
         }
+    }
+
+    pub(crate) fn into_transaction(self) -> T {
+        self.transaction
+    }
+
+    pub(crate) fn txn(&self) -> &RoTxn<'_> {
+        self.transaction.txn()
+    }
+
+    /// A hash over what the store holds, in hexadecimal: [`becr_store::digest()`].
+    pub fn digest(&self) -> Result<String, StoreError> {
+        becr_store::digest(self)
+    }
+
+    /// Checks the store against itself: [`becr_store::verify()`].
+    pub fn verify(&self) -> Result<Findings, StoreError> {
+        becr_store::verify(self)
     }
 
     /// Sums over all documents.
@@ -42,7 +61,7 @@ impl Snapshot {
 
     /// The bytes that the caller keeps beside the documents, if there are any.
     pub fn companion(&self) -> Result<Option<&[u8]>, StoreError> {
-        let found = self.store.tables().meta.get(&self.txn, COMPANION);
+        let found = self.store.tables().meta.get(self.txn(), COMPANION);
         found.map_err(engine(self.store.path()))
     }
 
@@ -57,13 +76,13 @@ impl Snapshot {
             .store
             .tables()
             .numbers
-            .get(&self.txn, &keys::of_text(id));
+            .get(self.txn(), &keys::of_text(id));
         found.map_err(engine(self.store.path()))
     }
 
     /// The external id of a document.
     pub fn id(&self, number: u64) -> Result<Option<&str>, StoreError> {
-        let found = self.store.tables().ids.get(&self.txn, &number);
+        let found = self.store.tables().ids.get(self.txn(), &number);
         found.map_err(engine(self.store.path()))
     }
 
@@ -150,13 +169,13 @@ impl Snapshot {
     }
 
     fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
-        let found = self.store.tables().records.get(&self.txn, &number);
+        let found = self.store.tables().records.get(self.txn(), &number);
         found.map_err(engine(self.store.path()))
     }
 
     /// A document's title and text, if they were kept.
     pub fn text(&self, number: u64) -> Result<Option<Text>, StoreError> {
-        let found = self.store.tables().texts.get(&self.txn, &number);
+        let found = self.store.tables().texts.get(self.txn(), &number);
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(None);
         };
@@ -171,7 +190,7 @@ impl Snapshot {
             .store
             .tables()
             .words
-            .get(&self.txn, &keys::of_text(word));
+            .get(self.txn(), &keys::of_text(word));
         Ok(found
             .map_err(engine(self.store.path()))?
             .map(|number| number as u32))
@@ -183,7 +202,7 @@ impl Snapshot {
             .store
             .tables()
             .spellings
-            .get(&self.txn, &u64::from(number));
+            .get(self.txn(), &u64::from(number));
         let found = found.map_err(engine(self.store.path()))?;
         found.ok_or_else(|| self.damaged(format!("word {number}")))
     }
@@ -194,7 +213,7 @@ impl Snapshot {
             .store
             .tables()
             .stems
-            .get(&self.txn, &keys::of_text(stem));
+            .get(self.txn(), &keys::of_text(stem));
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(Stem::default());
         };
@@ -207,7 +226,7 @@ impl Snapshot {
             .store
             .tables()
             .pairs
-            .get(&self.txn, &keys::of_text(&pair.key()));
+            .get(self.txn(), &keys::of_text(&pair.key()));
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(None);
         };
@@ -222,7 +241,7 @@ impl Snapshot {
             .store
             .tables()
             .groups
-            .get(&self.txn, &keys::of_text(&group.key()));
+            .get(self.txn(), &keys::of_text(&group.key()));
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(None);
         };
@@ -240,7 +259,7 @@ impl Snapshot {
         &self,
     ) -> Result<impl Iterator<Item = Result<(u64, &str), StoreError>>, StoreError> {
         let engine = engine(self.store.path());
-        let rows = self.store.tables().ids.iter(&self.txn).map_err(&engine)?;
+        let rows = self.store.tables().ids.iter(self.txn()).map_err(&engine)?;
         Ok(rows.map(move |row| row.map_err(&engine)))
     }
 
@@ -251,7 +270,7 @@ impl Snapshot {
             .store
             .tables()
             .pending
-            .iter(&self.txn)
+            .iter(self.txn())
             .map_err(&engine)?;
         rows.map(|row| Ok(row.map_err(&engine)?.1.to_owned()))
             .collect()
@@ -262,12 +281,12 @@ impl Snapshot {
         self.store
             .tables()
             .groups
-            .len(&self.txn)
+            .len(self.txn())
             .map_err(engine(self.store.path()))
     }
 
-    fn meta<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StoreError> {
-        let found = self.store.tables().meta.get(&self.txn, name);
+    fn meta<M: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<M>, StoreError> {
+        let found = self.store.tables().meta.get(self.txn(), name);
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(None);
         };

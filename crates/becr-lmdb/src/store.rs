@@ -2,6 +2,7 @@
 
 use crate::engine::engine;
 use crate::registry::{self, FileId, OpenError, Opening, Registered};
+use crate::transaction::{ReadTransaction, WriteTransaction};
 use crate::{Snapshot, Update, env, length};
 use becr_store::{Documents, FORMAT, Header, StoreError};
 use heed::byteorder::BigEndian;
@@ -233,7 +234,7 @@ impl Store {
             begun => begun,
         };
         match txn {
-            Ok(txn) => Ok(Snapshot::new(self, txn)),
+            Ok(txn) => Ok(Snapshot::new(self, ReadTransaction(txn))),
             Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => Err(StoreError::Readers {
                 path: self.inner.path.clone(),
                 readers: self.inner.env.max_readers(),
@@ -245,14 +246,14 @@ impl Store {
     /// Starts a change, which appears as a whole when it is committed. There is one writer at a time: this
     /// waits for another's end.
     pub fn update(&self) -> Result<Update<'_>, StoreError> {
+        Update::begin(self)
+    }
+
+    pub(crate) fn write_transaction(&self) -> Result<WriteTransaction<'_>, StoreError> {
         // Pages that a killed reader saw would never be used again. Failing to find out costs space alone.
         let _ = self.inner.env.clear_stale_readers();
-        let txn = self
-            .inner
-            .env
-            .write_txn()
-            .map_err(engine(&self.inner.path))?;
-        Update::new(self, txn)
+        let txn = self.inner.env.write_txn();
+        Ok(WriteTransaction::new(txn.map_err(engine(self.path()))?))
     }
 
     /// Writes a copy without free pages to `folder`.

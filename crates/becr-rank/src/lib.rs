@@ -16,7 +16,7 @@
 //!
 //! The ranker needs documents' records and the collection's statistics, no inverted index: candidates may come from
 //! anywhere. What is scored is decided by a [`becr_model::Head`], which documents it is scored against by a store
-//! ([`becr_store::DocumentStore`], [`becr_store::GroupStore`]).
+//! ([`becr_store::DocumentStore`]).
 //!
 //! # The deep part
 //!

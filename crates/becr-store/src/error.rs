@@ -97,6 +97,19 @@ pub enum StoreError {
         /// Its length.
         bytes: usize,
     },
+    /// Another writer was faster.
+    #[error(
+        "{}: the store is at generation {found}, the change was made from generation {expected}; make it again",
+        path.display()
+    )]
+    Conflict {
+        /// The store.
+        path: PathBuf,
+        /// The store's generation.
+        found: u64,
+        /// The generation that the change was made from.
+        expected: u64,
+    },
     /// What is to be written does not fit the store.
     #[error("{what}: {reason}")]
     Refused {

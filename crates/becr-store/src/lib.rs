@@ -6,16 +6,27 @@
 //! | [`Record`], [`ForwardIndex`] | a document as one checked value |
 //! | [`GroupRecord`] | a token group's footprints |
 //! | [`Totals`], [`Stem`], [`DocumentFrequency`] | collection statistics |
-//! | [`DocumentStore`], [`GroupStore`] | what re-ranking asks of a store, embedded or not |
+//! | [`DocumentStore`] | what re-ranking asks of a store, embedded or not |
+//! | [`StoreContents`] | what else a store tells, to writers and to checks |
+//! | [`WriteStore`], [`Batch`] | what a store does with a change |
+//! | [`Update`] | a change in the making: tokenising, stemming, counting |
+//! | [`digest()`], [`verify()`] | what a store holds, as a hash; whether it is sound |
 //!
 //! The crates `becr-lmdb`, on disk, and `becr-memory` are stores.
 //!
 //! Documents are independent of each other: to add, change or delete one touches its record and the counts of
 //! its own words, whatever the size of the collection.
 
+mod batch;
 mod checksum;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod contents;
+mod digest;
 mod document;
+mod draft;
 mod error;
+mod fetch;
 mod forward;
 mod group;
 mod header;
@@ -23,17 +34,30 @@ pub mod keys;
 mod record;
 mod statistics;
 mod text;
+mod tokenised;
 mod traits;
+mod update;
 mod varint;
+mod verify;
+mod vocabulary;
 mod wanted;
 
+pub use batch::{
+    Batch, DeletedDocument, NewWord, PairChange, StemChange, StoredDocument, StoredGroup,
+    WriteStore,
+};
+pub use contents::{StoreContents, Table, VisitRows};
+pub use digest::digest;
 pub use document::{MAX_ID_BYTES, NewDocument};
 pub use error::StoreError;
+pub use fetch::{FetchBuffer, Found};
 pub use forward::{ForwardIndex, Words};
 pub use group::{GroupRecord, words};
 pub use header::{Documents, FORMAT, Header};
 pub use record::{NewRecord, Record, Shape};
 pub use statistics::{DocumentFrequency, Field, FrequencyChange, Stem, Totals};
 pub use text::Text;
-pub use traits::{DocumentStore, FetchBuffer, Found, GroupStore};
+pub use traits::{Answer, DocumentStore, Question, VisitRecords};
+pub use update::Update;
+pub use verify::{Findings, verify};
 pub use wanted::Wanted;

@@ -1,5 +1,6 @@
 //! Collection statistics, exact under every change.
 
+use crate::StemChange;
 use serde::{Deserialize, Serialize};
 
 /// Sums over all documents.
@@ -107,6 +108,12 @@ impl Stem {
         let (words, rest) = bytes[DocumentFrequency::BYTES..].as_chunks();
         let words = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
         rest.is_empty().then_some(Self { frequency, words })
+    }
+
+    /// Counts a change in.
+    pub fn change(&mut self, change: &StemChange) {
+        self.frequency = self.frequency.changed(change.change);
+        self.words.extend(&change.words);
     }
 
     /// As it is stored: the document frequencies, then the numbers of the words.

@@ -1,119 +1,99 @@
-//! What re-ranking asks of a store, whoever keeps it.
+//! What re-ranking and writing ask of a store, whoever keeps it.
 //!
-//! Every question is put for a whole list at once, so that a store behind a network answers in one round trip.
-//! An embedded implementation lends what lies in its memory map; an implementation that has to
-//! fetch puts the bytes into the caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer
-//! and use it again for every query.
+//! Every question is put for a whole list at once, so that a store behind a network answers in one round trip. Re-ranking a list
+//! takes two: [`DocumentStore::look_up`] for the query and the candidates' ids, [`DocumentStore::fetch`] for the records;
+//! [`DocumentStore::texts`] is for what is shown.
+//!
+//! An embedded implementation lends what lies in its memory map; one that has to fetch puts the bytes into the
+//! caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer and use it again for every query.
 
-use crate::{DocumentFrequency, GroupRecord, Record, Stem, StoreError, Text, Totals};
+use crate::{DocumentFrequency, FetchBuffer, Found, GroupRecord, Header, Stem, StoreError};
+use crate::{Text, Totals};
 use becr_text::groups::TokenGroup;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Documents by number, and what the collection as a whole says of words.
+/// What re-ranking asks of a store.
 pub trait DocumentStore {
-    /// The numbers of documents, in the order of `ids`; `None` for ids that the store does not have.
-    fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError>;
+    /// What the store was made for.
+    fn header(&self) -> &Header;
 
-    /// The records of documents in the order of `numbers`; `None` where there is no document. They are found,
-    /// and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the processor's
-    /// cache for whoever scores it next.
-    fn fetch<'a>(
+    /// What errors call the store.
+    fn path(&self) -> &Path;
+
+    /// Answers everything that a query and a list of candidates ask of the collection, in one round trip.
+    fn look_up<'a>(
         &'a self,
+        question: &Question<'_>,
+        buffer: &'a mut FetchBuffer,
+    ) -> Result<Answer<'a>, StoreError>;
+
+    /// Finds the records of documents and hands them to `visit` in the order of `numbers`, in chunks as they arrive: the
+    /// place of the first one, then the records, `None` where there is no document. One request, however many chunks
+    /// the answer has.
+    ///
+    /// They are found, and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the
+    /// processor's cache for whoever scores it next. After a `Break` no more are handed out.
+    fn fetch(
+        &self,
         numbers: &[u64],
-        buffer: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<Found<'a>>>, StoreError>;
+        buffer: &mut FetchBuffer,
+        visit: &mut VisitRecords<'_>,
+    ) -> Result<(), StoreError>;
 
+    /// Titles and texts of documents in the order of `numbers`, where they were kept.
+    fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError>;
+
+    /// The numbers of documents, in the order of `ids`; `None` for ids that the store does not have.
+    fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
+        let question = Question {
+            ids,
+            ..Question::default()
+        };
+        Ok(self
+            .look_up(&question, &mut FetchBuffer::default())?
+            .numbers)
+    }
+}
+
+/// Takes the records of a list, chunk by chunk.
+pub type VisitRecords<'a> = dyn FnMut(usize, &[Option<Found<'_>>]) -> ControlFlow<()> + 'a;
+
+/// What is asked of a store in one round trip.
+#[derive(Clone, Copy, Default)]
+pub struct Question<'q> {
+    /// External ids, whose numbers are wanted.
+    pub ids: &'q [&'q str],
+    /// Words, whose numbers are wanted.
+    pub words: &'q [&'q str],
+    /// Stems, of which the document frequency and the words are wanted.
+    pub stems: &'q [&'q str],
+    /// Pairs, whose document frequencies are wanted.
+    pub pairs: &'q [TokenGroup],
+    /// Token groups, whose footprints are wanted.
+    pub groups: &'q [TokenGroup],
+    /// The WordPieces of a word, which are wanted in its place if its uni-gram is among `groups` and not in the store. A store
+    /// that fetches asks for the pieces of all words along with them; one that need not wait asks when a word is missing.
+    pub pieces: Option<&'q dyn Fn(&str) -> Vec<String>>,
+}
+
+/// What a store answers: every list in the order of the question's.
+#[derive(Debug, Clone, Default)]
+pub struct Answer<'a> {
     /// Sums over all documents.
-    fn totals(&self) -> Result<Totals, StoreError>;
-
-    /// The numbers that forward indexes have for words; `None` for words that no document ever had.
-    fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError>;
-
-    /// What the collection knows of each stem. One that no document has is in none.
-    fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError>;
-
-    /// In how many documents each pair occurs: exactly for pairs in the token store, `None` for others.
-    fn pairs(&self, pairs: &[TokenGroup]) -> Result<Vec<Option<DocumentFrequency>>, StoreError>;
-
+    pub totals: Totals,
     /// Names of the features that records have, by number.
-    fn feature_names(&self) -> Result<Vec<String>, StoreError>;
-
-    /// A document's title and text, if they were kept.
-    fn text(&self, number: u64) -> Result<Option<Text>, StoreError>;
-}
-
-/// Token groups by their words.
-pub trait GroupStore {
-    /// The footprints of token groups, checked, in the order of `groups`; `None` for groups that were not
-    /// kept.
-    fn fetch_groups<'a>(
-        &'a self,
-        groups: &[TokenGroup],
-        buffer: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<GroupRecord<'a>>>, StoreError>;
-}
-
-/// A record that was found and not yet read.
-#[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
-    number: u64,
-    bytes: &'a [u8],
-    source: &'a Path,
-}
-
-impl<'a> Found<'a> {
-    /// The bytes of a document's record; `source` is the store's name in errors.
-    pub fn new(number: u64, bytes: &'a [u8], source: &'a Path) -> Self {
-        Self {
-            number,
-            bytes,
-            source,
-        }
-    }
-
-    /// The record, every byte checked.
-    pub fn check(&self) -> Result<Record<'a>, StoreError> {
-        Record::read(self.bytes, self.source, || {
-            format!("the record of document {}", self.number)
-        })
-    }
-
-    /// The record as it is stored, unchecked: for fetching it ahead.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// Its footprints, unchecked: for measuring what they alone cost.
-    pub fn footprints(&self) -> &'a [u8] {
-        crate::record::footprints(self.bytes)
-    }
-}
-
-/// Bytes fetched from elsewhere: values one after the other, some of which may be missing.
-#[derive(Debug, Default)]
-pub struct FetchBuffer {
-    bytes: Vec<u8>,
-    /// Where each value lies; `None` for one that is not there.
-    values: Vec<Option<std::ops::Range<usize>>>,
-}
-
-impl FetchBuffer {
-    /// Forgets the values, keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.values.clear();
-    }
-
-    /// Takes the next value.
-    pub fn push(&mut self, value: Option<&[u8]>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(value.unwrap_or_default());
-        self.values.push(value.map(|_| start..self.bytes.len()));
-    }
-
-    /// The values, in the order in which they came.
-    pub fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let lend = |range: std::ops::Range<usize>| &self.bytes[range];
-        self.values.iter().map(move |range| range.clone().map(lend))
-    }
+    pub feature_names: Vec<String>,
+    /// Numbers of documents; `None` for ids that the store does not have.
+    pub numbers: Vec<Option<u64>>,
+    /// The numbers that forward indexes have for words; `None` for words that no document ever had.
+    pub words: Vec<Option<u32>>,
+    /// What the collection knows of each stem. One that no document has is in none.
+    pub stems: Vec<Stem>,
+    /// In how many documents each pair occurs: exactly for pairs in the token store, `None` for others.
+    pub pairs: Vec<Option<DocumentFrequency>>,
+    /// The footprints of token groups, checked; `None` for groups that were not kept.
+    pub groups: Vec<Option<GroupRecord<'a>>>,
+    /// Uni-grams of WordPieces that the store has: of all words whose uni-gram is missing, and maybe of others.
+    pub pieces: Vec<(TokenGroup, GroupRecord<'a>)>,
 }

@@ -184,15 +184,6 @@ pub(crate) struct Ranking<'v> {
 }
 
 impl Ranking<'_> {
-    fn query(&self, snapshot: &Snapshot, text: &str) -> Result<RankQuery, Error> {
-        let whole = |text: &str| match &self.encoder {
-            Some(encoder) => Ok(encoder.query(text)?),
-            None => Err("no encoder".into()),
-        };
-        let encoder = self.encoder.is_some().then_some(&whole as _);
-        Ok(self.ranker.query(snapshot, text, &self.options, encoder)?)
-    }
-
     pub(crate) fn rank(
         &self,
         text: &str,
@@ -201,31 +192,53 @@ impl Ranking<'_> {
     ) -> Result<RerankAnswer, Error> {
         let begun = Instant::now();
         let snapshot = &*self.view.snapshot()?;
-        let query = self.query(snapshot, text)?;
-        let look_up = begun.elapsed();
         let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
-        let numbers = snapshot.numbers(&ids)?;
-        let finding = begun.elapsed() - look_up;
+        let (query, numbers) = self.query(snapshot, text, &ids)?;
+        let look_up = begun.elapsed();
         let (places, candidates) = known(entries, &numbers);
         let scored = self.ranker.score(&query, snapshot, &candidates, work)?;
-        let ids: Vec<&str> = places.iter().map(|&place| ids[place]).collect();
-        let order = becr_rank::ranking(&scored, &ids);
-        let order = order.into_iter().map(|at| (places[at], scored[at]));
+        // A document whose record is gone counts with those that the index does not have.
+        let found: Vec<(usize, Scored)> = places
+            .into_iter()
+            .zip(scored)
+            .filter_map(|(place, scored)| Some((place, scored?)))
+            .collect();
+        let scored: Vec<Scored> = found.iter().map(|(_, scored)| *scored).collect();
+        let names: Vec<&str> = found.iter().map(|(place, _)| ids[*place]).collect();
+        let order = becr_rank::ranking(&scored, &names);
+        let mut is_known = vec![false; entries.len()];
+        found.iter().for_each(|(place, _)| is_known[*place] = true);
         let scoring = work.timing();
         Ok(RerankAnswer {
             query,
-            order: order.collect(),
+            order: order.into_iter().map(|at| found[at]).collect(),
             unknown: (0..entries.len())
-                .filter(|&place| numbers[place].is_none())
+                .filter(|&place| !is_known[place])
                 .collect(),
             generation: self.view.generation(),
             timing: RankTiming {
                 look_up,
-                fetch: finding + scoring.fetch,
+                fetch: scoring.fetch,
                 lexical: scoring.lexical,
                 deep: scoring.deep,
             },
         })
+    }
+
+    /// The query, and the numbers of the candidates.
+    fn query(
+        &self,
+        snapshot: &Snapshot,
+        text: &str,
+        ids: &[&str],
+    ) -> Result<(RankQuery, Vec<Option<u64>>), Error> {
+        let whole = |text: &str| match &self.encoder {
+            Some(encoder) => Ok(encoder.query(text)?),
+            None => Err("no encoder".into()),
+        };
+        let encoder = self.encoder.is_some().then_some(&whole as _);
+        let ranker = &self.ranker;
+        Ok(ranker.query_for(snapshot, text, ids, &self.options, encoder)?)
     }
 
     /// Takes the score of the candidate at `place` apart.

@@ -91,8 +91,6 @@ pub(super) fn write(
                 ..Default::default()
             })?;
         }
-        // No first stage: nothing is left to be done there.
-        update.settle(&ids)?;
         update.commit()?;
         bar.inc(ids.len() as u64);
     }

@@ -121,7 +121,6 @@ fn change(
             ..Default::default()
         })?;
     }
-    update.settle(std::slice::from_ref(&id))?;
     let before_commit = started.elapsed().as_secs_f64() * 1e3;
     update.commit()?;
     let whole = started.elapsed().as_secs_f64() * 1e3;

@@ -77,8 +77,6 @@ pub(super) fn write(
                 ..Default::default()
             })?;
         }
-        // No first stage: nothing is left to be done there.
-        update.settle(&ids)?;
         update.commit()?;
         written(first + ids.len() as u64);
     }

@@ -1,6 +1,7 @@
 //! The store on disk: sharing, snapshots, faults of files and processes, readers under load.
 
 mod child;
+mod conformance;
 mod file;
 mod readers;
 mod sharing;

@@ -84,11 +84,11 @@ fn generations_count_commits_and_the_companion_goes_with_them() {
     put(&store, "a", 16);
     let mut update = store.update().unwrap();
     update.put(&document("b", &[])).unwrap();
-    update.set_companion(b"first").unwrap();
+    update.set_companion(b"first");
     update.commit().unwrap();
     let second = store.snapshot().unwrap();
     let mut update = store.update().unwrap();
-    update.set_companion(b"never").unwrap();
+    update.set_companion(b"never");
     drop(update);
     store.update().unwrap().commit().unwrap();
     let third = store.snapshot().unwrap();

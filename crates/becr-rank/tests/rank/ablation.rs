@@ -17,9 +17,8 @@ fn scores(
     };
     let text = "spring water of the river bank";
     let query = ranker.query(&snapshot, text, &options, None).unwrap();
-    ranker
-        .score(&query, &snapshot, candidates, &mut RankWorkspace::new())
-        .unwrap()
+    let scored = ranker.score(&query, &snapshot, candidates, &mut RankWorkspace::new());
+    scored.unwrap().into_iter().flatten().collect()
 }
 
 #[test]

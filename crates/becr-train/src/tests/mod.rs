@@ -136,7 +136,7 @@ fn served(sample: &Sample, head: &Head, examples: &[Example]) -> Vec<f32> {
         let scored = ranker
             .score(&query, &snapshot, &candidates, &mut RankWorkspace::new())
             .unwrap();
-        scores.extend(scored.iter().map(|scored| scored.score));
+        scores.extend(scored.iter().flatten().map(|scored| scored.score));
     }
     scores
 }
