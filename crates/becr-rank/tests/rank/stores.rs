@@ -57,13 +57,7 @@ fn a_ranking_takes_two_round_trips() {
         }
         let query = ranker.query(&store, "river", &Options::default(), None);
         assert_eq!(store.trips(), 1);
-        let shaded = ranker.shading(
-            &query.unwrap(),
-            &store,
-            number,
-            0,
-            &mut RankWorkspace::new(),
-        );
+        let shaded = ranker.shading(&query.unwrap(), &store, 1, 0, &mut RankWorkspace::new());
         assert!(shaded.is_ok());
         assert_eq!(store.trips(), 2, "one for the text, one for the record");
     }
