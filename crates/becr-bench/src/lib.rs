@@ -10,6 +10,7 @@ mod engine;
 mod index;
 mod random;
 mod rank;
+mod scoring;
 mod store;
 
 pub use console::Console;

@@ -1,10 +1,9 @@
 //! The engine: what the ranker calls.
 
+use crate::prefetch::Next;
 use crate::query::GroupVectors;
 use crate::simd::{Checked, Implementation, Job};
-use crate::workspace::Next;
 use crate::{CompositeQuery, Error, Kernels, TiledDocument, VectorDocument, Workspace, pool};
-use rayon::prelude::*;
 
 /// A document as the engine takes it.
 #[derive(Debug, Clone, Copy)]
@@ -42,47 +41,7 @@ impl Document<'_> {
     }
 }
 
-/// The weights that make a score of log-sums: `Σ term weight · Σ α[layer][kernel] · log-sum`.
-#[derive(Debug, Clone)]
-pub struct Head {
-    /// `[layer][kernel]`.
-    alpha: Vec<f32>,
-    kernels: usize,
-}
-
-impl Head {
-    /// One weight per layer and kernel, `[layer][kernel]`.
-    pub fn new(kernels: usize, alpha: Vec<f32>) -> Result<Self, Error> {
-        if kernels == 0 || alpha.is_empty() {
-            return Err(Error::NoLayers);
-        }
-        Error::check_length(
-            "weights α, a multiple of the kernels",
-            alpha.len().next_multiple_of(kernels),
-            alpha.len(),
-        )?;
-        Ok(Self { alpha, kernels })
-    }
-
-    /// The score of `log_sums`, `[layer][term][kernel]`.
-    pub fn score(&self, log_sums: &[f32], term_weights: &[f32]) -> Result<f32, Error> {
-        Error::check_length(
-            "log-sums, layers × terms × kernels",
-            self.alpha.len() * term_weights.len(),
-            log_sums.len(),
-        )?;
-        let mut score = 0.0;
-        let layers = log_sums.chunks_exact((self.kernels * term_weights.len()).max(1));
-        for (alpha, layer) in self.alpha.chunks_exact(self.kernels).zip(layers) {
-            for (weight, sums) in term_weights.iter().zip(layer.chunks_exact(self.kernels)) {
-                score += weight * alpha.iter().zip(sums).map(|(a, s)| a * s).sum::<f32>();
-            }
-        }
-        Ok(score)
-    }
-}
-
-/// Scores documents with the implementation that fits the CPU.
+/// Compares and pools documents with the implementation that fits the CPU.
 #[derive(Debug, Clone, Copy)]
 pub struct Engine {
     implementation: Checked,
@@ -214,68 +173,6 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// Scores documents one after the other.
-    pub fn score(
-        &self,
-        ask: &Scoring,
-        documents: &[Document],
-        work: &mut Workspace,
-        scores: &mut [f32],
-    ) -> Result<(), Error> {
-        Error::check_length("scores, one per document", documents.len(), scores.len())?;
-        let mut log_sums = std::mem::take(&mut work.log_sums);
-        log_sums.resize(
-            ask.query.layers() * ask.query.terms().len() * ask.kernels.len(),
-            0.0,
-        );
-        let done = || {
-            for (i, (document, score)) in documents.iter().zip(scores).enumerate() {
-                let next = documents.get(i + 1);
-                self.log_sums(ask.query, ask.kernels, document, next, work, &mut log_sums)?;
-                *score = ask.head.score(&log_sums, ask.term_weights)?;
-            }
-            Ok(())
-        };
-        let result = done();
-        work.log_sums = log_sums;
-        result
-    }
-
-    /// Scores documents with the threads of the current rayon pool. The documents are split, not copied, and the
-    /// scores are those of [`Self::score`] to the last bit.
-    pub fn score_parallel(
-        &self,
-        ask: &Scoring,
-        documents: &[Document],
-        scores: &mut [f32],
-    ) -> Result<(), Error> {
-        Error::check_length("scores, one per document", documents.len(), scores.len())?;
-        // A few parts per thread, so that a thread that was held up does not hold up all.
-        let part = documents
-            .len()
-            .div_ceil(4 * rayon::current_num_threads())
-            .max(1);
-        documents
-            .par_chunks(part)
-            .zip(scores.par_chunks_mut(part))
-            .try_for_each_init(Workspace::new, |work, (documents, scores)| {
-                self.score(ask, documents, work, scores)
-            })
-    }
-}
-
-/// What documents are scored for and with.
-#[derive(Debug, Clone, Copy)]
-pub struct Scoring<'a> {
-    /// The query.
-    pub query: &'a CompositeQuery,
-    /// The kernels.
-    pub kernels: &'a Kernels,
-    /// The weights of layers and kernels.
-    pub head: &'a Head,
-    /// One weight per query term.
-    pub term_weights: &'a [f32],
 }
 
 fn check_comparable(query: &CompositeQuery, document: &Document) -> Result<(), Error> {

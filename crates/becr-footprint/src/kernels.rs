@@ -1,7 +1,7 @@
 //! The RBF kernels: μ, σ, and what is precomputed from them.
 
 use crate::Error;
-use crate::moments::{Row, Windows};
+use crate::moments::{PerKernel, Windows};
 
 /// The most kernels an engine takes.
 pub const MAX_KERNELS: usize = 32;
@@ -152,9 +152,9 @@ impl Kernels {
 /// Sixteen kernels side by side, or fewer.
 #[derive(Debug, Clone)]
 pub(crate) struct Sixteen {
-    pub(crate) mu: Row,
+    pub(crate) mu: PerKernel,
     /// `−½/σ²` for powers of two.
-    pub(crate) scale: Row,
+    pub(crate) scale: PerKernel,
     /// Those that are not too narrow.
     pub(crate) wide: u16,
 }
@@ -162,8 +162,8 @@ pub(crate) struct Sixteen {
 impl Sixteen {
     fn new(kernels: &[Option<(f32, f32)>]) -> Self {
         let mut lanes = Self {
-            mu: Row([0.0; LANES]),
-            scale: Row([0.0; LANES]),
+            mu: PerKernel([0.0; LANES]),
+            scale: PerKernel([0.0; LANES]),
             wide: 0,
         };
         for (lane, kernel) in kernels.iter().enumerate() {

@@ -3,13 +3,13 @@
 //! A token vector becomes a footprint of `b` sign bits ([`lsh`]). A document's footprints lie in tiles
 //! ([`DocumentLayout`]), a query is a set of token groups that compose its terms ([`CompositeQuery`]). The
 //! [`Engine`] compares them (`cos(π·h/b)` from the Hamming distance `h`, weighted and added per term) and pools the
-//! similarities with RBF [`Kernels`]; a [`Head`] makes a score of the pooled numbers. Footprints may be [`Relative`] to a
-//! vector of the whole document, which takes over a third off their error.
+//! similarities with RBF [`Kernels`]: the logarithms of the kernels' sums are what a ranker weighs and adds up. Footprints
+//! may be [`Relative`] to a vector of the whole document, which takes over a third off their error. The project's
+//! `docs/engine.md` explains with numbers how it is done.
 //!
 //! ```
 //! use becr_footprint::{
-//!     CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Head, Kernels, Scoring,
-//!     TiledDocument, Workspace,
+//!     CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Kernels, TiledDocument, Workspace,
 //!     lsh::{HyperplaneKind, Hyperplanes},
 //! };
 //!
@@ -40,38 +40,37 @@
 //! engine.similarities(&query, &document, &mut work, &mut similarities)?;
 //! assert!(similarities[0] > similarities[1] && similarities[0] > similarities[2]);
 //!
-//! let (kernels, head) = (Kernels::paper(), Head::new(11, vec![0.1; 11])?);
-//! let ask = Scoring { query: &query, kernels: &kernels, head: &head, term_weights: &[1.0] };
-//! let mut scores = [0.0; 1];
-//! engine.score(&ask, &[document], &mut work, &mut scores)?;
+//! let (kernels, mut log_sums) = (Kernels::paper(), [0.0; 11]);
+//! engine.log_sums(&query, &kernels, &document, None, &mut work, &mut log_sums)?;
+//! let score: f32 = log_sums.iter().map(|log_sum| 0.1 * log_sum).sum();
+//! # assert!(score.is_finite());
 //! # Ok::<(), becr_footprint::Error>(())
 //! ```
 
 mod engine;
 mod error;
-mod groups;
 mod kernels;
 mod lanes;
 pub mod lsh;
 mod moments;
 mod packed;
 mod pool;
+mod prefetch;
+mod prepared;
 mod query;
 mod raw;
 mod relative;
 mod simd;
-mod sines;
 mod tile;
-mod trios;
 mod workspace;
 
-pub use engine::{Document, Engine, Head, Scoring};
+pub use engine::{Document, Engine};
 pub use error::Error;
 pub use kernels::{Kernels, MAX_KERNELS};
 pub use packed::{pack, packed_words, unpack};
 pub use query::{CompositeQuery, GroupWeight};
 pub use raw::VectorDocument;
 pub use relative::{Relation, Relative};
-pub use simd::{IMPLEMENTATION_VARIABLE, Implementation, stream_read};
+pub use simd::Implementation;
 pub use tile::{DocumentLayout, TiledDocument};
 pub use workspace::Workspace;

@@ -1,13 +1,13 @@
 //! Pooling by moments: over a window that most similarities lie in, every kernel is a polynomial.
 //!
-//! The similarities of a term to a document's tokens mostly lie close together. On a window of that width a kernel is a
-//! polynomial of degree 10 to 16 but for a part in thousands of its largest value there, so that its sum over the tokens in
-//! the window follows from the sums of their powers, which vector units add up many tokens at a time. The few tokens outside,
-//! which are all that some kernels see, are computed one by one. Windows are chosen such that there are such tokens on
-//! either side, or none far away: then the error is small next to the sum, even of distant kernels, unless nearly all of the
-//! other tokens are the same.
+//! The similarities of a term to a document's tokens mostly lie close together. On a window of that width a polynomial of
+//! degree 10 to 16 follows a kernel to within three thousandths of its largest value there. The kernel's sum over the
+//! tokens in the window is then a weighted sum of the sums of their powers, which vector units add up many tokens at a time.
+//! The few tokens outside are computed one by one: a kernel far from the window sees hardly any others. Windows are chosen
+//! such that there are tokens outside on either side, or none far away; these few alone are much next to the error of the
+//! polynomials, unless nearly all other tokens are the same.
 //!
-//! On wide windows the coefficients of powers grow so large that rounding would show. There the sums are those of products
+//! On wide windows the coefficients of powers are so large that the rounding of powers would show. There the sums are those of products
 //! of Chebyshev polynomials, `T_i²` and `T_i·T_{i+1}`: twice of these is `T_{2i} + 1` and `T_{2i+1} + T₁`.
 
 use crate::kernels::LANES;
@@ -17,13 +17,13 @@ use std::sync::{LazyLock, OnceLock};
 
 /// The highest degree of the polynomials.
 pub(crate) const DEGREE: usize = 16;
-/// Windows begin and end at multiples of this, in units of 2⁻¹⁵: so their polynomials can be kept.
+/// Windows begin and end at multiples of this, in units of 2⁻¹⁵, so that there are few enough to keep their polynomials.
 const STEP: i32 = 256;
-/// The highest degree for which powers serve.
+/// The highest degree for which sums are those of powers; beyond, of products of Chebyshev polynomials.
 pub(crate) const HIGHEST_POWER: usize = 12;
-/// Degrees, and the widest window in which polynomials of such a degree follow a kernel, from its centre, in widths σ of
+/// Degrees, each with the largest radius of a window on which polynomials of that degree follow a kernel, in widths σ of
 /// the kernel.
-const REACHES: [(usize, f32); 4] = [(10, 1.45), (HIGHEST_POWER, 1.8), (14, 2.3), (DEGREE, 2.8)];
+const REACHES: [(usize, f32); 3] = [(10, 1.45), (HIGHEST_POWER, 1.8), (DEGREE, 2.8)];
 /// The edge of a window as a number of 14 fractional bits, a little below 1, so that twice of it fits 16 bits.
 const EDGE: i32 = 16_220;
 /// What the product of two numbers of 12 fractional bits must be divided by.
@@ -49,7 +49,7 @@ impl Window {
         let centre = ((low + high) / 2 + STEP / 2).div_euclid(STEP) * STEP;
         let radius = (high - centre).max(centre - low).max(1);
         let radius = (radius + STEP - 1) / STEP * STEP;
-        // Differences of 16 bits must tell inside from outside, and how far from the centre.
+        // Distances from the window's ends and centre must fit 16 bits.
         let fits = centre - radius >= i32::from(i16::MIN)
             && centre + radius <= i32::from(i16::MAX)
             && radius <= i32::from(i16::MAX) / 2;
@@ -75,15 +75,15 @@ impl Window {
     }
 }
 
-/// Sixteen kernels side by side.
+/// A number for each of sixteen kernels.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct Row(pub(crate) [f32; LANES]);
+pub(crate) struct PerKernel(pub(crate) [f32; LANES]);
 
 /// What the number of tokens in a window and the sums of their powers are multiplied with to make sums of kernels.
 #[derive(Debug, Clone)]
 pub(crate) struct Polynomials {
-    rows: Vec<[Row; TERMS]>,
+    rows: Vec<[PerKernel; TERMS]>,
 }
 
 /// Coefficients of a polynomial.
@@ -92,7 +92,7 @@ pub(crate) const TERMS: usize = DEGREE + 1;
 impl Polynomials {
     fn new(window: Window, kernels: &[Option<(f32, f32)>]) -> Self {
         let lanes = |kernels: &[Option<(f32, f32)>]| {
-            let mut rows = [Row([0.0; LANES]); TERMS];
+            let mut rows = [PerKernel([0.0; LANES]); TERMS];
             for (lane, kernel) in kernels.iter().enumerate() {
                 let Some((mu, sigma)) = *kernel else { continue };
                 let coefficients = coefficients(window, f64::from(mu), f64::from(sigma));
@@ -107,13 +107,13 @@ impl Polynomials {
         }
     }
 
-    /// The rows of sixteen kernels after the other.
-    pub(crate) fn rows(&self) -> &[[Row; TERMS]] {
+    /// The coefficients of sixteen kernels at a time, by power.
+    pub(crate) fn rows(&self) -> &[[PerKernel; TERMS]] {
         &self.rows
     }
 }
 
-/// Places that polynomials are made to meet their kernels at.
+/// Places in a window where a polynomial is fitted to its kernel.
 const NODES: usize = 32;
 
 /// The values of Chebyshev polynomials there.
@@ -221,24 +221,24 @@ impl Windows {
 pub(crate) struct Moments {
     /// Sums of powers or products, sixteen parts of each, if there are tokens.
     pub(crate) powers: [[i32; LANES]; DEGREE],
-    /// Similarities outside of the window, of which so many.
+    /// Similarities outside of the window, the first `found` of them.
     pub(crate) outside: [i16; OUTSIDE],
     pub(crate) found: usize,
-    /// Tokens of which powers and similarities outside are.
+    /// Tokens that were added, inside and outside.
     pub(crate) tokens: usize,
-    /// What was added beside the tokens in the window, as if it lay at its centre.
+    /// Lanes that were added as if there were a token at the window's centre: tokens outside, and lanes without a token.
     pub(crate) others: usize,
-    /// None if histograms serve.
+    /// None if the term is pooled in its histogram.
     pub(crate) window: Option<Window>,
 }
 
-/// Similarities that are kept until they must be computed: those of two tiles, and what a register writes beyond.
+/// Room for similarities outside: those of two tiles, and a register that is stored behind them.
 pub(crate) const OUTSIDE: usize = 2 * MAX_WIDTH + 32;
 
-/// Tokens that the powers have room for.
+/// Tokens that can be added before the sums of powers could overflow.
 pub(crate) const ROOM: usize = 3 * MAX_WIDTH;
 
-/// Fewest tokens that are worth it.
+/// Fewest tokens for which moments are faster than a histogram.
 pub(crate) const FEWEST: usize = 64;
 
 impl Default for Moments {
@@ -348,7 +348,7 @@ mod tests {
         };
         assert_eq!(
             [100, 4_600, 5_000, 6_000, 7_400, 8_900, 9_000].map(degree),
-            [10, 10, 12, 14, 14, 16, 0].map(|degree| (degree > 0).then_some(degree))
+            [10, 10, 12, 16, 16, 16, 0].map(|degree| (degree > 0).then_some(degree))
         );
         assert_eq!(Windows::new(vec![None]).around([0, 10]), None);
     }

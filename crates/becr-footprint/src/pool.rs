@@ -1,17 +1,17 @@
 //! Kernel pooling: from the similarities of a term to a document's tokens to one number per kernel.
 //!
-//! Similarities are integers in units of 2⁻¹⁵. Their high byte is a bin (a signed number; the bins of negative ones come after the others), their low byte a place `x` within it, and a
-//! kernel restricted to a bin is a parabola in `x` ([`Kernels`]). So the sum of a kernel over all tokens follows from
+//! Similarities are integers in units of 2⁻¹⁵. The high byte is the bin (bins of negative similarities come after the
+//! others), the low byte the place `x` within it, and a kernel restricted to a bin is a parabola in `x` ([`Kernels`]). So the sum of a kernel over all tokens follows from
 //! three numbers per bin: how many tokens fell in, and the sums of their `x` and `x²`. One addition per token
 //! gathers all three, whatever the number of kernels, since they share a 64-bit word.
 
-// Lanes are worked on side by side, by index.
+// Loops go over several arrays of lanes by the same index.
 #![allow(clippy::needless_range_loop)]
 
 use crate::Kernels;
 use crate::kernels::{BINS, LANES};
 
-/// So many of the widest tiles fit into a histogram's counters.
+/// Tiles of 512 tokens that a histogram's counters have room for.
 pub(crate) const FLUSH_TILES: usize = 15;
 
 pub(crate) const COUNT_SHIFT: u32 = 50;
@@ -53,20 +53,20 @@ impl Histogram {
     /// Adds the kernels of all tokens to `sums` and empties the histogram.
     #[inline(always)]
     pub(crate) fn drain(&mut self, kernels: &Kernels, sums: &mut [f32]) {
-        let mut moments = [Moments::default(); BINS / LANES];
+        let mut contents = [BinSums::default(); BINS / LANES];
         let mut filled = 0;
         for (chunk, bins) in self.bins.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             if bins.iter().fold(0, |any, bin| any | bin) == 0 {
                 continue;
             }
-            moments[filled] = Moments::new(chunk, bins);
+            contents[filled] = BinSums::new(chunk, bins);
             filled += 1;
             *bins = [0; LANES];
         }
         let wide = |k: &usize| !Kernels::is_narrow(kernels.sigma()[*k]);
         for k in (0..kernels.len()).filter(wide) {
             let mut partial = [0.0; LANES];
-            for m in &moments[..filled] {
+            for m in &contents[..filled] {
                 let p = &kernels.parabolas(m.chunk)[k];
                 for lane in 0..LANES {
                     partial[lane] += m.count[lane] * p.a[lane]
@@ -82,26 +82,26 @@ impl Histogram {
 /// The contents of a chunk of bins as real numbers.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
-pub(crate) struct Moments {
+pub(crate) struct BinSums {
     pub(crate) count: [f32; LANES],
     pub(crate) sum: [f32; LANES],
     pub(crate) squares: [f32; LANES],
     pub(crate) chunk: usize,
 }
 
-impl Moments {
+impl BinSums {
     #[inline(always)]
     fn new(chunk: usize, bins: &[u64; LANES]) -> Self {
-        let mut moments = Self {
+        let mut contents = Self {
             chunk,
             ..Self::default()
         };
         for lane in 0..LANES {
-            moments.count[lane] = (bins[lane] >> COUNT_SHIFT) as i32 as f32;
-            moments.sum[lane] = ((bins[lane] >> SUM_SHIFT) & SUM_MASK) as i32 as f32;
-            moments.squares[lane] = (bins[lane] & SQUARES_MASK) as i32 as f32;
+            contents.count[lane] = (bins[lane] >> COUNT_SHIFT) as i32 as f32;
+            contents.sum[lane] = ((bins[lane] >> SUM_SHIFT) & SUM_MASK) as i32 as f32;
+            contents.squares[lane] = (bins[lane] & SQUARES_MASK) as i32 as f32;
         }
-        moments
+        contents
     }
 }
 

@@ -1,6 +1,6 @@
 //! A query as its token groups: what they look like at each layer, and how they compose the query's terms.
 
-use crate::groups::GroupFootprints;
+use crate::prepared::GroupFootprints;
 use crate::{Error, lsh};
 
 /// A token group's share in a query term.

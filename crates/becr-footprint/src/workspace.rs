@@ -1,20 +1,19 @@
 //! Buffers that are made once per thread and used for every document.
 
 use crate::tile::{LARGEST, MAX_WIDTH};
-use crate::{CompositeQuery, lsh, moments::Moments, pool::Histogram};
+use crate::{CompositeQuery, lsh, moments::Moments, pool::Histogram, prefetch::Ahead};
 
-/// The engine's buffers: keep one per thread, so that scoring a document allocates nothing but, once each, the tables of
+/// The engine's buffers: keep one per thread, so that pooling a document allocates nothing but, once each, the tables of
 /// windows of similarities ([`Kernels`](crate::Kernels) keeps them) and of queries.
 pub struct Workspace {
     pub(crate) scratch: Box<Scratch>,
-    /// A copy of the document's last tile, if there is nothing to read behind it.
+    /// A copy of the document's last tile, if reading whole registers of its last rows would go beyond the document.
     pub(crate) last: Box<[u8; LARGEST]>,
     pub(crate) histograms: Vec<Histogram>,
     pub(crate) moments: Vec<Moments>,
     pub(crate) ahead: Ahead,
     /// Similarities of raw vectors to one term.
     pub(crate) cosines: Vec<f32>,
-    pub(crate) log_sums: Vec<f32>,
 }
 
 impl std::fmt::Debug for Workspace {
@@ -42,7 +41,6 @@ impl Workspace {
             moments: Vec::new(),
             ahead: Ahead::default(),
             cosines: Vec::new(),
-            log_sums: Vec::new(),
         }
     }
 
@@ -65,11 +63,11 @@ impl Workspace {
 pub(crate) struct Scratch {
     /// Counted rows of one group, per token.
     pub(crate) counts: Counts,
-    /// Those of the first group, which also serve to find `ones`.
+    /// Those of the first group: with the counts of all other rows they also give `balance`.
     pub(crate) first: Counts,
     /// `1 − |d| / (b/2)`: how far the bits set in the token's footprint stay below half of all.
     pub(crate) balance: [f32; MAX_WIDTH],
-    /// Those of a triple's opposite classes.
+    /// What AVX-512 counts: the differences of a triple's opposite classes.
     pub(crate) differences: Differences,
     /// Distances to the groups of a term.
     pub(crate) distances: Ring,
@@ -97,15 +95,15 @@ impl Default for Scratch {
 /// Numbers of four pairs of classes, in the order of the registers.
 pub(crate) type Differences = [[[u8; 64]; MAX_WIDTH / 64]; 4];
 
-/// Distances to the groups in use: slots that are taken three at a time and again when all have been.
+/// A ring of distances to groups: a triple takes the next three slots, and the first ones again behind the last.
 #[derive(Default)]
 pub(crate) struct Ring {
-    /// A power of two of them.
+    /// As many as a power of two.
     slots: Vec<[Distances; 3]>,
 }
 
 impl Ring {
-    /// Makes room for the groups of the longest term and as many as may be computed with them.
+    /// Makes room for the groups of the longest term and those that are computed with them in the same triples.
     fn prepare(&mut self, longest_term: usize) {
         let wanted = (longest_term.div_ceil(3) + 1).next_power_of_two();
         if self.slots.len() < wanted {
@@ -131,7 +129,7 @@ impl Ring {
 #[repr(C, align(64))]
 pub(crate) struct Distances {
     pub(crate) bytes: [[u8; 64]; MAX_WIDTH / 64],
-    /// True if all of them are near.
+    /// True if all of them are among these 128.
     pub(crate) near: bool,
 }
 
@@ -153,11 +151,11 @@ pub(crate) struct Similarities(pub(crate) [i16; MAX_WIDTH]);
 /// of eight pairs of registers, in the first of the pair if `p` is even.
 pub(crate) type Numbers = [[[i16; 16]; 2]; MAX_WIDTH / 32];
 
-/// What AVX2 computes, and where rows lie.
+/// What AVX2 computes with, and the offsets of rows, which AVX-512 uses too.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Registers {
-    /// Where the rows of a trio or triple lie in the tile at hand.
+    /// The offsets of the rows of a trio or triple in the current tile.
     pub(crate) places: Places,
     /// Ones counted in each class of a trio.
     pub(crate) counts: [Numbers; 4],
@@ -187,122 +185,6 @@ impl Default for Counts {
         Self {
             low: [0; MAX_WIDTH],
             high: [0; MAX_WIDTH],
-        }
-    }
-}
-
-/// What to fetch while a record is computed, beside the record itself.
-#[derive(Clone, Copy)]
-pub(crate) enum Next<'a> {
-    /// The beginning of the record that comes next.
-    Begin(&'a [u8]),
-    /// All of the record that comes next: this one is in the cache already.
-    Whole(&'a [u8]),
-}
-
-/// Where to fetch ahead: a position that runs a fixed distance before the one that is computed, through this record
-/// and on into the next. Addresses only: they are given to the prefetch instruction, which may be given any, and never
-/// read.
-#[derive(Default)]
-pub(crate) struct Ahead {
-    address: usize,
-    end: usize,
-    /// Beginning and end of what follows.
-    next: [usize; 2],
-    /// This record, and the beginning of the next.
-    records: [[usize; 2]; 2],
-}
-
-impl Ahead {
-    /// Bytes between what is fetched and what is computed.
-    const LEAD: usize = 40 * 1024;
-
-    /// Starts a record whose first [`Self::LEAD`] bytes have been fetched while the one before was computed.
-    pub(crate) fn start(&mut self, record: &[u8], next: Next) {
-        let start = |bytes: &[u8]| bytes.as_ptr() as usize;
-        let end = |bytes: &[u8]| start(bytes) + bytes.len();
-        let begin = |bytes: &[u8]| [start(bytes), start(bytes) + Self::LEAD.min(bytes.len())];
-        *self = match next {
-            Next::Begin(next) => Self {
-                address: begin(record)[1],
-                end: end(record),
-                next: begin(next),
-                records: [[start(record), end(record)], begin(next)],
-            },
-            Next::Whole(next) => Self {
-                address: start(next),
-                end: end(next),
-                next: [0; 2],
-                records: [[start(record), end(record)], begin(next)],
-            },
-        };
-    }
-
-    /// What is computed after a tile that ends at an address: what is left of the record, or the beginning of the next.
-    pub(crate) fn after(&self, tile: usize) -> Near {
-        let [[start, end], next] = self.records;
-        let [address, end] = if (start..end).contains(&tile) {
-            [tile, end]
-        } else {
-            next
-        };
-        Near {
-            address,
-            end,
-            left: Near::LINES,
-        }
-    }
-
-    /// Fetches the next cache lines, at most so many.
-    #[inline(always)]
-    pub(crate) fn advance(&mut self, lines: usize, fetch: impl Fn(usize)) {
-        if self.end.saturating_sub(self.address) >= 64 * lines {
-            for i in 0..lines {
-                fetch(self.address + 64 * i);
-            }
-            self.address += 64 * lines;
-            return;
-        }
-        for _ in 0..lines {
-            if self.address >= self.end {
-                [self.address, self.end] = self.next;
-                self.next = [0; 2];
-                if self.address == self.end {
-                    return;
-                }
-            }
-            fetch(self.address);
-            self.address += 64;
-        }
-    }
-}
-
-/// What is computed next, to be fetched once more: into the first-level cache what comes first, and the rest into the
-/// second, where it should be already, but some of many fetches get lost.
-pub(crate) struct Near {
-    address: usize,
-    end: usize,
-    left: usize,
-}
-
-impl Near {
-    /// Lines to fetch into either cache: a whole tile in all.
-    pub(crate) const LINES: usize = 128;
-
-    /// Fetches the next lines for both caches, at most so many for each.
-    #[inline(always)]
-    pub(crate) fn advance(&mut self, lines: usize, first: impl Fn(usize), second: impl Fn(usize)) {
-        let lines = lines.min(self.left);
-        self.left -= lines;
-        for _ in 0..lines {
-            let later = self.address + 64 * Self::LINES;
-            if later < self.end {
-                second(later);
-            }
-            if self.address < self.end {
-                first(self.address);
-            }
-            self.address += 64;
         }
     }
 }

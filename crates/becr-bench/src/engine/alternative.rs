@@ -22,6 +22,7 @@ impl MaxSimTiming {
         EngineRow {
             system: "maxsim",
             implementation: self.package,
+            groups: "single",
             n: QUERY_VECTORS,
             layers: 1,
             // 128 dimensions in 32-bit floats.

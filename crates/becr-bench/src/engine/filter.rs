@@ -1,9 +1,13 @@
 //! `--only KEY=VALUES`.
 
+use super::work::Groups;
 use std::str::FromStr;
 
 /// What `--only` may name.
-const KEYS: [&str; 5] = ["n", "layers", "bits", "implementation", "system"];
+const KEYS: [&str; 6] = ["n", "layers", "bits", "groups", "implementation", "system"];
+
+/// The values of `groups`.
+const GROUPS: [&str; 2] = [Groups::Composed.name(), Groups::Single.name()];
 
 /// Which values to keep, per key; a key that is not named keeps all.
 #[derive(Clone, Debug)]
@@ -27,6 +31,14 @@ impl FromStr for Filter {
         {
             return Err(format!("{key} is a number, found `{wrong}`"));
         }
+        if key == "groups"
+            && let Some(wrong) = values.clone().find(|v| !GROUPS.contains(v))
+        {
+            return Err(format!(
+                "groups are {}, found `{wrong}`",
+                GROUPS.join(" or ")
+            ));
+        }
         Ok(Self {
             kept: values.map(|v| (key.to_owned(), v.to_owned())).collect(),
         })
@@ -41,10 +53,14 @@ impl Filter {
         }
     }
 
+    /// True if some values of `key` are named.
+    pub(super) fn names(&self, key: &str) -> bool {
+        self.kept.iter().any(|(k, _)| k == key)
+    }
+
     /// True if `value` is wanted.
     pub(super) fn has(&self, key: &str, value: &str) -> bool {
-        let mut named = self.kept.iter().filter(|(k, _)| k == key).peekable();
-        named.peek().is_none() || named.any(|(_, v)| v == value)
+        !self.names(key) || self.kept.iter().any(|(k, v)| k == key && v == value)
     }
 
     /// The wanted ones of `values`.
@@ -69,5 +85,11 @@ mod tests {
         assert!(filter.has("bits", "256") && !filter.has("bits", "64"));
         assert!("m=3".parse::<Filter>().unwrap_err().contains("layers"));
         assert!("n".parse::<Filter>().is_err() && "n=three".parse::<Filter>().is_err());
+        assert!(
+            "groups=one"
+                .parse::<Filter>()
+                .unwrap_err()
+                .contains("single")
+        );
     }
 }

@@ -2,10 +2,11 @@
 //! measured by turns with an engine on one thread, so that both see the same machine; after one on several threads, which
 //! would fall asleep meanwhile.
 
-use super::scalar;
 use super::work::{DOCUMENTS, Store, TOKENS, Work};
+use super::{floor, scalar};
 use crate::random::Random;
-use becr_footprint::{Document, DocumentLayout, Engine, TiledDocument, Workspace, stream_read};
+use crate::scoring::ScoringBuffers;
+use becr_footprint::{Document, DocumentLayout, Engine, TiledDocument};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ impl<'a> Meter<'a> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()?;
-        let (mut buffers, mut scores) = (Workspace::new(), vec![0.0; DOCUMENTS]);
+        let (mut buffers, mut scores) = (ScoringBuffers::default(), vec![0.0; DOCUMENTS]);
         pool.install(|| {
             self.measure(threads == 1, |documents| {
                 let documents: Vec<Document> = documents
@@ -56,9 +57,11 @@ impl<'a> Meter<'a> {
                     .map(Document::Footprints)
                     .collect();
                 if threads == 1 {
-                    engine.score(&work.scoring(), &documents, &mut buffers, &mut scores)?;
+                    work.scoring()
+                        .score(engine, &documents, &mut buffers, &mut scores)?;
                 } else {
-                    engine.score_parallel(&work.scoring(), &documents, &mut scores)?;
+                    work.scoring()
+                        .score_parallel(engine, &documents, &mut scores)?;
                 }
                 black_box(&scores);
                 Ok(())
@@ -149,7 +152,7 @@ impl<'a> Meter<'a> {
     /// Reads what the footprints hold, without the padding of the tiles.
     fn read(&self, documents: &[TiledDocument]) -> u64 {
         let bytes = self.layout.row_words() * 4;
-        let words = documents.iter().map(|d| stream_read(&d.bytes()[..bytes]));
+        let words = documents.iter().map(|d| floor::read(&d.bytes()[..bytes]));
         words.fold(0, |a, b| a ^ b)
     }
 }

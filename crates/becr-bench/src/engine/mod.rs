@@ -6,6 +6,7 @@
 
 mod alternative;
 mod filter;
+mod floor;
 mod lsh_error;
 mod measure;
 mod report;
@@ -19,11 +20,13 @@ use filter::Filter;
 use measure::{EngineTiming, Meter};
 use report::{EngineReport, EngineRow};
 use std::path::PathBuf;
-use work::{DOCUMENTS, Store, TOKENS, Work};
+use work::{DOCUMENTS, Groups, Store, TOKENS, Work};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Measure only these: `n=3,5`, `layers=1,5`, `bits=256`, `implementation=avx2`, `system=becr`. May be repeated.
+    /// `groups=single` measures one footprint a term, as queries that are encoded whole have it, in place of
+    /// `groups=composed`.
     #[arg(long, value_name = "KEY=VALUES")]
     only: Vec<Filter>,
 
@@ -80,16 +83,13 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
         for &bits in filter.keep("bits", &BITS) {
             let meter = Meter::new(&store, layers, bits)?;
             for &n in filter.keep("n", &WORDS) {
-                let work = Work::new(n, layers, bits)?;
-                measure_becr(&mut report, console, &filter, &meter, &work, threads)?;
-                // The plain implementation is slow: once is enough to compare with.
-                if filter.has("system", "scalar")
-                    && layers == 5
-                    && bits == 256
-                    && [3, 5].contains(&n)
-                {
-                    let timing = meter.scalar(&work)?;
-                    report.push(row(&meter, &work, "scalar", "plain", 1, timing), console);
+                for groups in wanted_groups(&filter) {
+                    let work = Work::new(groups, n, layers, bits)?;
+                    measure_becr(&mut report, console, &filter, &meter, &work, threads)?;
+                    if filter.has("system", "scalar") && is_reference(&work) {
+                        let timing = meter.scalar(&work)?;
+                        report.push(row(&meter, &work, "scalar", "plain", 1, timing), console);
+                    }
                 }
             }
         }
@@ -113,6 +113,21 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
         write_json(file, &report)?;
     }
     Ok(())
+}
+
+/// The reference work is composed: other queries are measured when they are asked for.
+fn wanted_groups(filter: &Filter) -> impl Iterator<Item = Groups> {
+    let is_wanted = |groups: &Groups| match filter.names("groups") {
+        true => filter.has("groups", groups.name()),
+        false => *groups == Groups::Composed,
+    };
+    Groups::ALL.into_iter().filter(is_wanted)
+}
+
+/// W(3) and W(5). The plain implementation is slow: these are enough to compare it with.
+fn is_reference(work: &Work) -> bool {
+    let is_one = (work.layers, work.bits, work.of) == (5, 256, Groups::Composed);
+    is_one && [3, 5].contains(&work.n)
 }
 
 /// One thread for every implementation, then all threads for the best.
@@ -157,6 +172,7 @@ fn row(
     EngineRow {
         system,
         implementation: implementation.to_owned(),
+        groups: work.of.name(),
         n: work.n,
         layers: work.layers,
         bits: work.bits,

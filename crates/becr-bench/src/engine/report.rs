@@ -8,6 +8,8 @@ use std::io::Write;
 pub(super) struct EngineRow {
     pub(super) system: &'static str,
     pub(super) implementation: String,
+    /// What the query's terms are made of: `composed` or `single`.
+    pub(super) groups: &'static str,
     pub(super) n: usize,
     pub(super) layers: usize,
     pub(super) bits: usize,
@@ -29,8 +31,15 @@ impl EngineReport {
     /// Takes a row, and says so: a full run takes minutes.
     pub(super) fn push(&mut self, row: EngineRow, console: &Console<'_>) {
         console.note(format_args!(
-            "{} {} n={} layers={} bits={} threads={}: {:.3} ms",
-            row.system, row.implementation, row.n, row.layers, row.bits, row.threads, row.ms
+            "{} {} {} n={} layers={} bits={} threads={}: {:.3} ms",
+            row.system,
+            row.implementation,
+            row.groups,
+            row.n,
+            row.layers,
+            row.bits,
+            row.threads,
+            row.ms
         ));
         self.rows.push(row);
     }
@@ -38,9 +47,10 @@ impl EngineReport {
     pub(super) fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(
             out,
-            "{:<8} {:<18} {:>2} {:>6} {:>4} {:>7} {:>10} {:>9} {:>8}",
+            "{:<8} {:<18} {:<8} {:>2} {:>6} {:>4} {:>7} {:>10} {:>9} {:>8}",
             "system",
             "implementation",
+            "groups",
             "n",
             "layers",
             "bits",
@@ -52,8 +62,15 @@ impl EngineReport {
         for row in &self.rows {
             write!(
                 out,
-                "{:<8} {:<18} {:>2} {:>6} {:>4} {:>7} {:>10.3}",
-                row.system, row.implementation, row.n, row.layers, row.bits, row.threads, row.ms
+                "{:<8} {:<18} {:<8} {:>2} {:>6} {:>4} {:>7} {:>10.3}",
+                row.system,
+                row.implementation,
+                row.groups,
+                row.n,
+                row.layers,
+                row.bits,
+                row.threads,
+                row.ms
             )?;
             match row.floor_ms {
                 Some(floor) => writeln!(out, " {floor:>9.3} {:>8.2}", row.ms / floor)?,

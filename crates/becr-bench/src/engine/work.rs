@@ -1,8 +1,9 @@
 //! The reference work: a store of random footprints and queries of n words.
 
 use crate::random::Random;
+use crate::scoring::Scoring;
 use anyhow::Context;
-use becr_footprint::{CompositeQuery, GroupWeight, Head, Kernels, Scoring};
+use becr_footprint::{CompositeQuery, GroupWeight, Kernels};
 use memmap2::{Advice, MmapMut};
 
 /// Documents per query.
@@ -70,8 +71,41 @@ fn last_level_cache() -> usize {
     sizes.max().unwrap_or(32 << 20)
 }
 
+/// What a query's terms are made of.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Groups {
+    /// Words and word pairs of the token store: the reference work.
+    Composed,
+    /// One footprint a term: a query that went through the encoder as a whole.
+    Single,
+}
+
+impl Groups {
+    pub(super) const ALL: [Self; 2] = [Self::Composed, Self::Single];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Composed => "composed",
+            Self::Single => "single",
+        }
+    }
+
+    /// The number of token groups of `n` words, and the terms that they make.
+    fn terms(self, n: usize) -> (usize, Vec<Vec<GroupWeight>>) {
+        match self {
+            Self::Composed => composed_terms(n),
+            Self::Single => {
+                let weight = 1.0;
+                let term = |group| vec![GroupWeight { group, weight }];
+                (n, (0..n).map(term).collect())
+            }
+        }
+    }
+}
+
 /// A query of `n` words with what it is scored with.
 pub(super) struct Work {
+    pub(super) of: Groups,
     pub(super) n: usize,
     pub(super) layers: usize,
     pub(super) bits: usize,
@@ -81,21 +115,23 @@ pub(super) struct Work {
     pub(super) footprints: Vec<u32>,
     pub(super) kernels: Kernels,
     query: CompositeQuery,
-    head: Head,
+    /// `[layer][kernel]`.
+    alpha: Vec<f32>,
     term_weights: Vec<f32>,
 }
 
 impl Work {
-    pub(super) fn new(n: usize, layers: usize, bits: usize) -> anyhow::Result<Self> {
-        let (groups, terms) = terms(n);
+    pub(super) fn new(of: Groups, n: usize, layers: usize, bits: usize) -> anyhow::Result<Self> {
+        let (groups, terms) = of.terms(n);
         let mut random = Random::new(n as u64);
         let words = layers * groups * bits / 32;
         let footprints: Vec<u32> = (0..words).map(|_| random.next() as u32).collect();
         let query = CompositeQuery::from_footprints(bits, layers, &footprints, terms.clone())?;
         let kernels = Kernels::paper();
-        let head = Head::new(kernels.len(), vec![0.1; layers * kernels.len()])?;
+        let alpha = vec![0.1; layers * kernels.len()];
         let term_weights = vec![1.0 / n as f32; n];
         Ok(Self {
+            of,
             n,
             layers,
             bits,
@@ -104,7 +140,7 @@ impl Work {
             footprints,
             kernels,
             query,
-            head,
+            alpha,
             term_weights,
         })
     }
@@ -113,14 +149,14 @@ impl Work {
         Scoring {
             query: &self.query,
             kernels: &self.kernels,
-            head: &self.head,
+            alpha: &self.alpha,
             term_weights: &self.term_weights,
         }
     }
 }
 
 /// The token groups of `n` words: each word, and both words of each pair, weighted as in the paper.
-fn terms(n: usize) -> (usize, Vec<Vec<GroupWeight>>) {
+fn composed_terms(n: usize) -> (usize, Vec<Vec<GroupWeight>>) {
     let mut terms: Vec<Vec<GroupWeight>> = (0..n)
         .map(|group| {
             vec![GroupWeight {
@@ -155,6 +191,8 @@ mod tests {
 
     #[test]
     fn groups_are_as_many_as_the_reference_work_says() {
-        assert_eq!([1, 2, 3, 4, 5].map(|n| terms(n).0), [1, 4, 9, 16, 23]);
+        let groups = |of: Groups| [1, 2, 3, 4, 5].map(|n| of.terms(n).0);
+        assert_eq!(groups(Groups::Composed), [1, 4, 9, 16, 23]);
+        assert_eq!(groups(Groups::Single), [1, 2, 3, 4, 5]);
     }
 }

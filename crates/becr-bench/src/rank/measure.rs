@@ -3,10 +3,9 @@
 use super::data::{self, SHAPE, TOKENS};
 use crate::Console;
 use crate::random::Random;
+use crate::scoring::{Scoring, ScoringBuffers};
 use anyhow::Context;
-use becr_footprint::{
-    Document, DocumentLayout, Head as Weights, Scoring, TiledDocument, Workspace,
-};
+use becr_footprint::{Document, DocumentLayout, TiledDocument};
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
@@ -83,7 +82,7 @@ impl RankMeter {
     pub(super) fn measure(&self, n: usize, candidates: usize) -> anyhow::Result<RankRow> {
         let queries = data::queries(n, QUERIES);
         let mut random = Random::new(7);
-        let (mut work, mut engine) = (RankWorkspace::new(), Workspace::new());
+        let (mut work, mut engine) = (RankWorkspace::new(), ScoringBuffers::default());
         let (mut ours, mut engines) = (Vec::new(), Vec::new());
         let begun = Instant::now();
         while ours.len() < REPETITIONS.start
@@ -161,7 +160,7 @@ impl RankMeter {
         &self,
         query: &RankQuery,
         numbers: &[u64],
-        work: &mut Workspace,
+        work: &mut ScoringBuffers,
     ) -> anyhow::Result<Duration> {
         let snapshot = self.store.snapshot()?;
         let mut time = Ok(Duration::ZERO);
@@ -176,7 +175,7 @@ impl RankMeter {
         &self,
         query: &RankQuery,
         found: &[Option<Found<'_>>],
-        work: &mut Workspace,
+        work: &mut ScoringBuffers,
     ) -> anyhow::Result<Duration> {
         let layout =
             DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
@@ -189,19 +188,16 @@ impl RankMeter {
             .collect::<anyhow::Result<Vec<_>>>()?;
         let kernels = self.ranker.kernels();
         let alpha = self.ranker.head().deep.alpha.concat();
-        let head = Weights::new(kernels.len(), alpha)?;
         let term_weights: Vec<f32> = query.terms().iter().map(|term| term.weight).collect();
         let ask = Scoring {
             query: query.composite().context("a query without terms")?,
             kernels,
-            head: &head,
+            alpha: &alpha,
             term_weights: &term_weights,
         };
         let mut scores = vec![0.0; documents.len()];
         let begun = Instant::now();
-        self.ranker
-            .engine()
-            .score(&ask, &documents, work, &mut scores)?;
+        ask.score(self.ranker.engine(), &documents, work, &mut scores)?;
         black_box(&scores);
         Ok(begun.elapsed())
     }

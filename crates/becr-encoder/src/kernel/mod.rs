@@ -68,8 +68,8 @@ impl Simd {
         };
         let known = match name.as_str() {
             "" => return Ok(available[0]),
-            // The footprint crate tells two kinds of AVX-512 apart; they are one here.
-            "avx512" | "avx512vpopcnt" => "avx512",
+            // The engine's name for the AVX-512 that it needs; the encoder needs less of it.
+            "avx512" | "avx512-vbmi" => "avx512",
             "avx2" => "avx2",
             "portable" => "portable",
             _ => {

@@ -4,9 +4,6 @@
 /// Digits of the largest count, 1024.
 pub(super) const DIGITS: usize = 11;
 
-/// Digits of the largest count when all counts fit a byte.
-pub(super) const BYTE_DIGITS: usize = 8;
-
 /// A register of bits, one per token.
 ///
 /// # Safety
@@ -96,48 +93,21 @@ pub(super) unsafe fn add_sixteen<P: Plane, const N: usize>(
     }
 }
 
-/// The row of a list's offset `i`. Left to itself the compiler loads and scales offsets as vectors, and then takes
-/// longer to get them out of the vector registers than the adders take.
+/// The row of a list's offset `i`.
+///
+/// The offset is read as volatile because the compiler would otherwise load and scale many offsets as one vector, and
+/// taking them out of the vector register one by one takes longer than the adders do.
 #[inline(always)]
 pub(super) fn row<P>(list: &[u16], i: usize, load: &impl Fn(u16) -> P) -> P {
     // SAFETY: a reference may be read.
     load(unsafe { std::ptr::read_volatile(&raw const list[i]) })
 }
 
-/// Sums the rows of a list, per token: digit `i` of the result counts 2ⁱ.
+/// Adds the rows of a list, eight at a time: for short lists.
 ///
 /// # Safety
 ///
 /// As for [`Plane`]; `load` must be right to call with every offset of the list.
-#[inline(always)]
-pub(super) unsafe fn sum_rows<P: Plane, const N: usize>(
-    list: &[u16],
-    load: impl Fn(u16) -> P,
-) -> [P; N] {
-    // SAFETY: the caller's promise is ours.
-    unsafe {
-        let mut digits = [P::zero(); N];
-        let (blocks, rest) = list.as_chunks::<64>();
-        for block in blocks {
-            let a = add_sixteen(&mut digits, |i| row(block, i, &load));
-            let b = add_sixteen(&mut digits, |i| row(block, 16 + i, &load));
-            let two_a = add(&mut digits[4], a, b);
-            let a = add_sixteen(&mut digits, |i| row(block, 32 + i, &load));
-            let b = add_sixteen(&mut digits, |i| row(block, 48 + i, &load));
-            let two_b = add(&mut digits[4], a, b);
-            let four = add(&mut digits[5], two_a, two_b);
-            ripple(&mut digits, 6, four);
-        }
-        add_few(&mut digits, rest, &load);
-        digits
-    }
-}
-
-/// Adds rows, best few.
-///
-/// # Safety
-///
-/// As for [`sum_rows`].
 #[inline(always)]
 pub(super) unsafe fn add_few<P: Plane, const N: usize>(
     digits: &mut [P; N],
@@ -160,7 +130,7 @@ pub(super) unsafe fn add_few<P: Plane, const N: usize>(
 ///
 /// # Safety
 ///
-/// As for [`sum_rows`].
+/// As for [`add_few`].
 #[inline(always)]
 pub(super) unsafe fn add_seven<P: Plane, const N: usize>(
     digits: &mut [P; N],

@@ -17,7 +17,7 @@ pub(super) trait Backend {
     /// Computes the similarities of all tokens of `tile` to every term and gives them to `sink`.
     unsafe fn tile(job: &Job, place: TilePlace, scratch: &mut Scratch, sink: &mut impl Sink);
 
-    /// Asks for the cache line at an address, which may be any.
+    /// Prefetches the cache line at an address, which need not be valid.
     #[inline(always)]
     fn fetch(_address: usize) {}
 
@@ -128,7 +128,7 @@ pub(super) unsafe fn log_sums<B: Backend>(
             bits: job.groups.bits,
             relative: job.document.relative_to(),
             kernels,
-            // With wider footprints memory takes the time, and histograms leave more of it to the fetches.
+            // Wider footprints take most of their time waiting for memory, and histograms leave more of it to prefetches.
             by_moments: B::MOMENTS && job.groups.narrow,
             histograms,
             moments: &mut moments[..terms],

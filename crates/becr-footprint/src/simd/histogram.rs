@@ -5,7 +5,8 @@ use crate::workspace::Similarities;
 
 /// Adds the first `tokens` similarities of every term to its histogram, and calls `meanwhile` every few tokens.
 ///
-/// Three terms go side by side: one alone spends its time waiting for its last additions to come out of memory.
+/// Three terms go side by side: consecutive tokens of one term often fall into the same bin, and then each addition waits
+/// until the one before it is stored.
 #[inline(always)]
 pub(super) fn add(
     histograms: &mut [Histogram],
@@ -77,8 +78,8 @@ fn add_two<const N: usize>(
     }
 }
 
-/// Two similarities at once. Whatever is not volatile the compiler makes loads of single bytes of, which are what a CPU
-/// runs out of here.
+/// Two similarities in one load. The loop is limited by its number of loads, and without `volatile` the compiler loads
+/// every byte by itself.
 #[inline(always)]
 fn two(list: &Similarities, pair: usize) -> u32 {
     let two = &list.0.as_chunks::<2>().0[pair];

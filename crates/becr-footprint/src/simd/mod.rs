@@ -1,11 +1,12 @@
 //! The implementations, in order of preference, and the choice between them.
 //!
 //! All of them do the same ([`document`]): per layer and tile, sum rows with full adders ([`adder`]), turn the digits
-//! into a number per token, compute the cosines ([`cosine`]) or look them up, compose the terms, and make sums of kernels
-//! of them, by moments ([`crate::moments`]) or by histograms ([`histogram`], [`crate::pool`]).
+//! into a number per token, make distances and weighted cosines of these, add them up per term, and pool them
+//! ([`pooling`]): by moments ([`crate::moments`]) or in histograms ([`histogram`], [`crate::pool`]). `docs/engine.md`
+//! has an example in numbers and says which file does which stage.
 
 #![allow(unsafe_code)]
-// Registers are worked on side by side, by index.
+// Loops go over several arrays of registers by the same index.
 #![allow(clippy::needless_range_loop)]
 
 mod adder;
@@ -13,47 +14,30 @@ mod adder;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod avx512vpopcnt;
-mod cosine;
 mod document;
-#[cfg(target_arch = "x86_64")]
-mod drain512;
 mod histogram;
-#[cfg(target_arch = "x86_64")]
-mod moments512;
 mod pooling;
 mod portable;
 #[cfg(target_arch = "x86_64")]
-mod rows512;
-mod stream;
-#[cfg(target_arch = "x86_64")]
-mod triple;
-#[cfg(target_arch = "x86_64")]
-mod width;
-#[cfg(target_arch = "x86_64")]
 mod x86;
 
-use crate::groups::GroupFootprints;
+use crate::prefetch::Next;
+use crate::prepared::GroupFootprints;
 use crate::query::GroupWeight;
-use crate::workspace::{Next, Similarities};
+use crate::workspace::Similarities;
 use crate::{Error, Kernels, TiledDocument, Workspace};
 use document::TilePlace;
 use std::sync::OnceLock;
 
-pub use stream::stream_read;
-
 /// The environment variable that overrides the choice.
-pub const IMPLEMENTATION_VARIABLE: &str = "BECR_SIMD";
+pub(crate) const IMPLEMENTATION_VARIABLE: &str = "BECR_SIMD";
 
 /// A way to compute, for a kind of CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Implementation {
-    /// The AVX-512 of Ice Lake, Zen 4 and later, the CPUs with VPOPCNTDQ: byte permutes (VBMI) look cosines up, GFNI turns
+    /// AVX-512 with VBMI, as Ice Lake, Zen 4 and later CPUs have it: byte permutes (VBMI) look cosines up, GFNI turns
     /// digits into bytes, and products of 16-bit numbers (VNNI) add up powers.
-    Avx512Vpopcnt,
-    /// The AVX-512 of Skylake-X: F, BW, DQ, VL.
-    Avx512,
+    Avx512Vbmi,
     /// AVX2 and FMA.
     Avx2,
     /// Plain Rust that the compiler vectorises for any CPU.
@@ -62,19 +46,13 @@ pub enum Implementation {
 
 impl Implementation {
     /// All, best first.
-    pub const ALL: [Self; 4] = [
-        Self::Avx512Vpopcnt,
-        Self::Avx512,
-        Self::Avx2,
-        Self::Portable,
-    ];
+    pub const ALL: [Self; 3] = [Self::Avx512Vbmi, Self::Avx2, Self::Portable];
 
-    /// The name, as [`IMPLEMENTATION_VARIABLE`] takes it.
+    /// The name, as the environment variable `BECR_SIMD` takes it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Avx512Vpopcnt => "avx512vpopcnt",
-            Self::Avx512 => "avx512",
+            Self::Avx512Vbmi => "avx512-vbmi",
             Self::Avx2 => "avx2",
             Self::Portable => "portable",
         }
@@ -85,22 +63,17 @@ impl Implementation {
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Vpopcnt => {
-                Self::Avx512.is_available()
-                    && is_x86_feature_detected!("avx512vpopcntdq")
-                    && is_x86_feature_detected!("avx512vbmi")
-                    && is_x86_feature_detected!("avx512vbmi2")
-                    && is_x86_feature_detected!("avx512vnni")
-                    && is_x86_feature_detected!("gfni")
-                    && is_x86_feature_detected!("popcnt")
-            }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
+            Self::Avx512Vbmi => {
                 Self::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("avx512vnni")
+                    && is_x86_feature_detected!("gfni")
+                    && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => {
@@ -110,7 +83,7 @@ impl Implementation {
                     && is_x86_feature_detected!("bmi2")
             }
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512Vpopcnt | Self::Avx512 | Self::Avx2 => false,
+            Self::Avx512Vbmi | Self::Avx2 => false,
             Self::Portable => true,
         }
     }
@@ -120,19 +93,27 @@ impl Implementation {
         Self::ALL.into_iter().filter(|i| i.is_available())
     }
 
-    /// The best one, or the one that [`IMPLEMENTATION_VARIABLE`] names. Asked once, then remembered.
+    fn best() -> Self {
+        Self::available().next().unwrap_or(Self::Portable)
+    }
+
+    /// The best one, or the one that the environment variable `BECR_SIMD` names. Asked once, then remembered.
     pub fn chosen() -> Result<Self, Error> {
         static CHOICE: OnceLock<Result<Implementation, Error>> = OnceLock::new();
         CHOICE
             .get_or_init(|| match std::env::var(IMPLEMENTATION_VARIABLE) {
                 Ok(name) if !name.is_empty() => Self::named(&name),
-                _ => Ok(Self::available().next().unwrap_or(Self::Portable)),
+                _ => Ok(Self::best()),
             })
             .clone()
     }
 
-    /// The implementation of that name, if this CPU can run it.
+    /// The implementation of that name, if this CPU can run it. `avx512`, which the encoder knows and `BECR_SIMD` may
+    /// therefore say, is the best there is.
     pub fn named(name: &str) -> Result<Self, Error> {
+        if name == "avx512" {
+            return Ok(Self::best());
+        }
         let found = Self::ALL
             .into_iter()
             .find(|i| i.name() == name)
@@ -175,11 +156,12 @@ pub(crate) struct Job<'a> {
 
 /// What to do with the similarities of a tile's tokens.
 pub(crate) trait Sink {
-    /// Has some cache lines fetched that will be read later.
+    /// Prefetches some cache lines of what will be read later.
     #[inline(always)]
     fn fetch_ahead(&mut self, _lines: usize) {}
 
-    /// Takes them, a list per term, of which as many count as the tile has tokens; may leave anything in their place.
+    /// Takes the similarities, a list per term. Only as many of a list count as the tile has tokens. The lists may be
+    /// overwritten.
     fn take(&mut self, place: &TilePlace, similarities: &mut [Similarities]);
 }
 
@@ -197,7 +179,7 @@ impl Checked {
         self.0
     }
 
-    /// Writes the kernel sums, `[layer][term][kernel]`, guarded and logarithmic, into `out`.
+    /// Writes `ln(ε + Σ kernel)`, `[layer][term][kernel]`, into `out`.
     pub(crate) fn log_sums(
         self,
         job: Job,
@@ -209,9 +191,7 @@ impl Checked {
         unsafe {
             match self.0 {
                 #[cfg(target_arch = "x86_64")]
-                Implementation::Avx512Vpopcnt => avx512vpopcnt::log_sums(job, kernels, work, out),
-                #[cfg(target_arch = "x86_64")]
-                Implementation::Avx512 => avx512::log_sums(job, kernels, work, out),
+                Implementation::Avx512Vbmi => avx512::log_sums(job, kernels, work, out),
                 #[cfg(target_arch = "x86_64")]
                 Implementation::Avx2 => avx2::log_sums(job, kernels, work, out),
                 _ => document::log_sums::<portable::Portable>(job, kernels, work, out),
@@ -225,9 +205,7 @@ impl Checked {
         unsafe {
             match self.0 {
                 #[cfg(target_arch = "x86_64")]
-                Implementation::Avx512Vpopcnt => avx512vpopcnt::similarities(job, work, out),
-                #[cfg(target_arch = "x86_64")]
-                Implementation::Avx512 => avx512::similarities(job, work, out),
+                Implementation::Avx512Vbmi => avx512::similarities(job, work, out),
                 #[cfg(target_arch = "x86_64")]
                 Implementation::Avx2 => avx2::similarities(job, work, out),
                 _ => document::similarities::<portable::Portable>(job, work, out),
@@ -246,9 +224,13 @@ mod tests {
             Implementation::named("portable"),
             Ok(Implementation::Portable)
         );
+        assert_eq!(
+            Implementation::named("avx512").ok(),
+            Implementation::available().next()
+        );
         let error = Implementation::named("sse9").unwrap_err().to_string();
         assert!(
-            error.contains("BECR_SIMD=sse9") && error.contains("avx512vpopcnt"),
+            error.contains("BECR_SIMD=sse9") && error.contains("avx512-vbmi"),
             "{error}"
         );
         for implementation in Implementation::ALL {

@@ -1,11 +1,13 @@
-//! Pooling the similarities of a layer, tile by tile: by moments where they serve, in histograms elsewhere.
+//! Pooling the similarities of a layer, tile by tile: a term by moments if polynomials follow the kernels on the window of
+//! its similarities, otherwise in a histogram.
 
 use super::document::{Backend, TilePlace};
 use super::{Sink, histogram};
 use crate::moments::{FEWEST, Moments};
 use crate::pool::{self, Histogram};
+use crate::prefetch::{Ahead, Near};
 use crate::tile::MAX_WIDTH;
-use crate::workspace::{Ahead, Near, Similarities};
+use crate::workspace::Similarities;
 use crate::{Kernels, Relative};
 
 /// The sums of kernels of a layer, in the making.
@@ -13,10 +15,10 @@ pub(super) struct Pool<'a, B> {
     pub(super) bits: usize,
     pub(super) relative: Option<Relative<'a>>,
     pub(super) kernels: &'a Kernels,
-    /// False if histograms serve in any case.
+    /// False if all terms are pooled in histograms.
     pub(super) by_moments: bool,
     pub(super) histograms: &'a mut [Histogram],
-    /// Those without a window leave their term to its histogram.
+    /// A term whose moments have no window is pooled in its histogram.
     pub(super) moments: &'a mut [Moments],
     /// `[term][kernel]`.
     pub(super) sums: &'a mut [f32],
@@ -27,7 +29,8 @@ pub(super) struct Pool<'a, B> {
 }
 
 impl<B: Backend> Pool<'_, B> {
-    /// Decides by a tile how the terms are pooled, from it until the next flush. Nothing may be waiting to be added up.
+    /// Decides how each term is pooled until the next flush, by the similarities of the tile that comes next. Histograms
+    /// and moments must be empty.
     #[inline(always)]
     fn begin(&mut self, tokens: usize, similarities: &[Similarities]) {
         let windows = self.kernels.windows();
@@ -41,7 +44,7 @@ impl<B: Backend> Pool<'_, B> {
         }
     }
 
-    /// Adds all tokens up.
+    /// Adds the kernels of all tokens in histograms and moments to the sums, and empties both.
     #[inline(always)]
     pub(super) fn flush(&mut self) {
         let sums = self.sums.chunks_exact_mut(self.kernels.len());
@@ -76,7 +79,8 @@ impl<B: Backend> Pool<'_, B> {
         }
     }
 
-    /// Takes the tokens of a tile, and fetches so many lines meanwhile, and those that come next.
+    /// Adds the tokens of a tile to histograms or moments. Meanwhile prefetches `lines` cache lines far ahead and those of
+    /// the next tile.
     #[inline(always)]
     fn add(&mut self, tokens: usize, lines: usize, mut near: Near, similarities: &[Similarities]) {
         if self.moments.iter().all(|moments| moments.window.is_none()) {
@@ -118,7 +122,7 @@ impl<B: Backend> Sink for Pool<'_, B> {
         if let Some(relative) = self.relative {
             relative.complete(first, tokens, similarities);
         }
-        // Histograms and moments have room for so many tokens, then they must be emptied.
+        // Histograms and moments must be emptied before their counters can overflow.
         let full = first.is_multiple_of(pool::FLUSH_TILES * MAX_WIDTH)
             || self.moments.iter().any(Moments::is_full);
         if full {
@@ -127,7 +131,7 @@ impl<B: Backend> Sink for Pool<'_, B> {
             }
             self.begin(tokens, similarities);
         }
-        // As much memory is fetched as the tile has, while the CPU has little else to wait for.
+        // Per tile, as many lines are prefetched as the tile has: counting did some of them, pooling does the rest.
         let lines = (place.tile.rows.len() / 64).saturating_sub(self.fetched);
         self.fetched = 0;
         let near = self.ahead.after(place.tile.end(self.bits));

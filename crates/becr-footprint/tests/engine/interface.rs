@@ -2,8 +2,8 @@
 
 use crate::reference::{Case, Random, log_sums};
 use becr_footprint::{
-    CompositeQuery, Document, DocumentLayout, Engine, Error, GroupWeight, Head, Kernels, Relative,
-    Scoring, TiledDocument, VectorDocument, Workspace,
+    CompositeQuery, Document, DocumentLayout, Engine, Error, GroupWeight, Kernels, Relative,
+    TiledDocument, VectorDocument, Workspace,
 };
 
 fn one_term(uses: &[(usize, f32)]) -> Vec<Vec<GroupWeight>> {
@@ -126,13 +126,10 @@ fn what_cannot_be_compared_is_refused() {
             ..
         }
     ));
-    assert!(Head::new(11, vec![0.0; 12]).is_err());
-    let head = Head::new(11, vec![0.0; 11]).unwrap();
-    assert!(head.score(&[0.0; 11], &[1.0, 1.0]).is_err());
 }
 
 #[test]
-fn order_and_threads_change_no_score() {
+fn order_and_buffers_change_no_number() {
     let mut random = Random(10);
     let first = Case::random(&mut random, 128, 2, 70);
     let query = first.composite_query();
@@ -150,39 +147,31 @@ fn order_and_threads_change_no_score() {
         .zip(&tiles)
         .map(|(c, t)| Document::Footprints(TiledDocument::new(c.layout(), t).unwrap()))
         .collect();
-    let (kernels, head) = (Kernels::paper(), Head::new(11, vec![0.5; 22]).unwrap());
-    let term_weights = vec![0.7; first.terms.len()];
-    let ask = Scoring {
-        query: &query,
-        kernels: &kernels,
-        head: &head,
-        term_weights: &term_weights,
+    let (engine, kernels) = (Engine::new().unwrap(), Kernels::paper());
+    let pool = |documents: &[Document], work: &mut Workspace| -> Vec<Vec<f32>> {
+        let pool = |(i, document): (usize, &Document)| {
+            let mut sums = vec![f32::NAN; 2 * first.terms.len() * kernels.len()];
+            let next = documents.get(i + 1);
+            let done = engine.log_sums(&query, &kernels, document, next, work, &mut sums);
+            done.unwrap();
+            sums
+        };
+        documents.iter().enumerate().map(pool).collect()
     };
-    let engine = Engine::new().unwrap();
-    let mut forward = vec![0.0; documents.len()];
-    engine
-        .score(&ask, &documents, &mut Workspace::new(), &mut forward)
-        .unwrap();
-    for threads in [1, 2, 5] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        let mut parallel = vec![0.0; documents.len()];
-        pool.install(|| engine.score_parallel(&ask, &documents, &mut parallel))
-            .unwrap();
-        assert_eq!(parallel, forward);
-    }
+    let mut work = Workspace::new();
+    let forward = pool(&documents, &mut work);
     documents.reverse();
-    let mut backward = vec![0.0; documents.len()];
-    engine
-        .score(&ask, &documents, &mut Workspace::new(), &mut backward)
-        .unwrap();
+    let mut backward = pool(&documents, &mut work);
     backward.reverse();
     assert_eq!(backward, forward);
-    assert!(
-        engine
-            .score(&ask, &documents, &mut Workspace::new(), &mut backward[1..])
-            .is_err()
-    );
+    documents.reverse();
+    // A record that is in the cache already: what is fetched meanwhile is up to the caller.
+    for (document, pooled) in documents.iter().zip(&forward) {
+        let mut sums = vec![f32::NAN; pooled.len()];
+        let work = &mut Workspace::new();
+        let done =
+            engine.log_sums_of_cached(&query, &kernels, document, &tiles[0], work, &mut sums);
+        done.unwrap();
+        assert_eq!(&sums, pooled);
+    }
 }

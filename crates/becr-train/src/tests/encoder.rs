@@ -125,7 +125,6 @@ fn by_engine(
     let kernels = &head.deep.kernels;
     let kernels = Kernels::new(kernels.mu.clone(), kernels.sigma.clone(), kernels.epsilon).unwrap();
     let alpha = head.deep.alpha.concat();
-    let weights = becr_footprint::Head::new(kernels.len(), alpha).unwrap();
     let (ranker, snapshot) = (ranker(sample, head), sample.store.snapshot().unwrap());
     let (engine, mut work) = (Engine::new().unwrap(), Workspace::new());
     let word = |word: &str| {
@@ -200,7 +199,13 @@ fn by_engine(
                     &mut sums,
                 )
                 .unwrap();
-            scores.push(weights.score(&sums, &omega).unwrap());
+            // `[layer][term][kernel]`, weighed by α[layer][kernel] and ω[term].
+            let weighed = sums.chunks(kernels.len()).enumerate().map(|(i, sums)| {
+                let alpha = &alpha[i / omega.len() * kernels.len()..][..kernels.len()];
+                let sum: f32 = alpha.iter().zip(sums).map(|(a, s)| a * s).sum();
+                omega[i % omega.len()] * sum
+            });
+            scores.push(weighed.sum());
         }
     }
     scores

@@ -3,7 +3,7 @@
 use super::plane::Ymm;
 use std::arch::x86_64::*;
 
-/// Writes numbers of up to eight digits as bytes, doubled so many times, which take half of the room.
+/// Writes numbers of up to eight digits as bytes, doubled `DOUBLINGS` times, into the first of each pair of registers.
 ///
 /// # Safety
 ///
@@ -30,7 +30,7 @@ pub(super) unsafe fn write<const N: usize, const DOUBLINGS: usize>(
     }
 }
 
-/// Writes numbers of more digits.
+/// Writes numbers of more than eight digits as 16-bit numbers, into both registers of each pair.
 ///
 /// # Safety
 ///

@@ -6,14 +6,14 @@ use crate::pool::{COUNT_SHIFT, Histogram, SQUARES_MASK, SUM_MASK, SUM_SHIFT};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// Bins of a part, which is worked on or left out as a whole.
+/// Bins of a part; parts whose bins are all empty are skipped.
 const PART: usize = 8;
 
 /// Kernels that are summed side by side.
 const KERNELS: usize = 4;
 
 /// Count, sum and sum of squares of the bins of a part.
-type Moments = [__m256; 3];
+type BinSums = [__m256; 3];
 
 /// Drains `N` histograms together: the parabolas are loaded once for all of them. See [`super::Backend`].
 ///
@@ -27,7 +27,7 @@ pub(super) unsafe fn drain<const N: usize>(
     kernels: &Kernels,
     sums: &mut [f32],
 ) {
-    let mut moments = [const { MaybeUninit::<[Moments; N]>::uninit() }; BINS / PART];
+    let mut contents = [const { MaybeUninit::<[BinSums; N]>::uninit() }; BINS / PART];
     let mut parts = [0; BINS / PART];
     let mut filled = 0;
     for part in 0..BINS / PART {
@@ -38,25 +38,25 @@ pub(super) unsafe fn drain<const N: usize>(
         if _mm256_testz_si256(any, any) == 1 {
             continue;
         }
-        moments[filled].write(histograms.each_mut().map(|h| take(h, part)));
+        contents[filled].write(histograms.each_mut().map(|h| take(h, part)));
         parts[filled] = part;
         filled += 1;
     }
     let count = kernels.len();
     for first in (0..count).step_by(KERNELS) {
-        // So many kernels at a time; the last one again rather than none.
+        // Four kernels at a time; where fewer are left, the last one repeatedly, whose repetitions are not stored.
         let indexes: [usize; KERNELS] = std::array::from_fn(|i| (first + i).min(count - 1));
         let mut totals = [[_mm256_setzero_ps(); N]; KERNELS];
-        for (moments, part) in moments[..filled].iter().zip(parts) {
-            // SAFETY: as many moments have been written as are filled.
-            let moments = unsafe { moments.assume_init_ref() };
+        for (contents, part) in contents[..filled].iter().zip(parts) {
+            // SAFETY: as many contents have been written as are filled.
+            let contents = unsafe { contents.assume_init_ref() };
             let parabolas = kernels.parabolas(part * PART / LANES);
             let lane = part * PART % LANES;
             for k in 0..KERNELS {
                 let p: &Parabolas = &parabolas[indexes[k]];
                 let [a, b, c] = [&p.a, &p.b, &p.c].map(|numbers| load_part(numbers, lane));
                 for n in 0..N {
-                    let [tokens, sum, squares] = moments[n];
+                    let [tokens, sum, squares] = contents[n];
                     let total = _mm256_fmadd_ps(tokens, a, totals[k][n]);
                     let total = _mm256_fmadd_ps(sum, b, total);
                     totals[k][n] = _mm256_fmadd_ps(squares, c, total);
@@ -100,7 +100,7 @@ fn load(histogram: &Histogram, part: usize) -> [__m256i; 2] {
 /// The bins of a part as real numbers; empties them.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn take(histogram: &mut Histogram, part: usize) -> Moments {
+fn take(histogram: &mut Histogram, part: usize) -> BinSums {
     let bins = load(histogram, part);
     histogram.bins[PART * part..PART * (part + 1)].fill(0);
     let sum_mask = _mm256_set1_epi64x(SUM_MASK as i64);

@@ -20,7 +20,7 @@ pub(super) unsafe fn take(
     let count = lanes.octets(0);
     for (half, sums) in sums.as_chunks_mut::<8>().0[..halves].iter_mut().enumerate() {
         let first_lane = 2 * half;
-        // Most rows are as long as their registers: then every octet has a neighbour.
+        // Where rows are as long as their registers, as most are, octets can be stored two at a time.
         let is_whole = count == lanes.octets(15) && count >= first_lane + 2;
         for parity in 0..2 {
             let mut octets = [_mm256_setzero_si256(); 8];

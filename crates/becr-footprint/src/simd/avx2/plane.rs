@@ -1,8 +1,8 @@
 //! Bits of 256 tokens and their sums.
 //!
-//! Without instructions of three operands a full adder takes five operations. Two of them that add to the same digit
-//! take nine if each pair of bits that they add comes as one of them and their difference, and eight if their carries
-//! are wanted in the same form, as the next digit's adders want them.
+//! AVX2 has no instruction for a function of three bits, so that a full adder takes five operations. Two full adders that
+//! add to the same digit take nine if each pair of bits to add is given as one of the bits and whether they differ
+//! ([`Pair`]), and eight if the two carries are wanted in that form too, as the adders of the next digit want them.
 
 use super::super::adder::Plane;
 use std::arch::x86_64::*;
