@@ -57,7 +57,7 @@ pub use header::{Documents, FORMAT, Header};
 pub use record::{NewRecord, Record, Shape};
 pub use statistics::{DocumentFrequency, Field, FrequencyChange, Stem, Totals};
 pub use text::Text;
-pub use traits::{Answer, DocumentStore, Question, VisitRecords};
+pub use traits::{Answer, DocumentStore, Question, SplitWord, VisitRecords};
 pub use update::Update;
 pub use verify::{Findings, verify};
 pub use wanted::Wanted;

@@ -59,6 +59,9 @@ pub trait DocumentStore {
 /// Takes the records of a list, chunk by chunk.
 pub type VisitRecords<'a> = dyn FnMut(usize, &[Option<Found<'_>>]) -> ControlFlow<()> + 'a;
 
+/// Splits a word into its WordPieces.
+pub type SplitWord<'a> = dyn Fn(&str) -> Vec<String> + 'a;
+
 /// What is asked of a store in one round trip.
 #[derive(Clone, Copy, Default)]
 pub struct Question<'q> {
@@ -74,7 +77,7 @@ pub struct Question<'q> {
     pub groups: &'q [TokenGroup],
     /// The WordPieces of a word, which are wanted in its place if its uni-gram is among `groups` and not in the store. A store
     /// that fetches asks for the pieces of all words along with them; one that need not wait asks when a word is missing.
-    pub pieces: Option<&'q dyn Fn(&str) -> Vec<String>>,
+    pub pieces: Option<&'q SplitWord<'q>>,
 }
 
 /// What a store answers: every list in the order of the question's.
