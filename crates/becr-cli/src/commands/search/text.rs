@@ -37,7 +37,9 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
     write!(
         out,
         "{:>4}  {:>8.3}  {title}  [{}]",
-        row.rank, row.score, row.id
+        row.rank,
+        row.score,
+        output::printable(&row.id)
     )?;
     match &row.parts {
         Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
