@@ -7,6 +7,7 @@
 use crate::output;
 use anyhow::Context;
 use becr_index::manifest::Manifest;
+use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -17,12 +18,12 @@ use std::sync::{Mutex, PoisonError};
 const VARIABLE: &str = "BECR_SUPERVISED";
 
 /// The signals that end a process because of what it read, not because somebody sent them.
-const FAULTS: [(i32, &str); 5] = [
-    (4, "SIGILL"),
-    (6, "SIGABRT"),
-    (7, "SIGBUS"),
-    (8, "SIGFPE"),
-    (11, "SIGSEGV"),
+const FAULTS: [(Signal, &str); 5] = [
+    (Signal::ILL, "SIGILL"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::FPE, "SIGFPE"),
+    (Signal::SEGV, "SIGSEGV"),
 ];
 
 /// How a command in a child process ended.
@@ -54,7 +55,7 @@ fn ended(status: ExitStatus, index: &Path) -> Ended {
         return Ended::Told(ExitCode::from(u8::try_from(code).unwrap_or(1)));
     }
     let signal = status.signal().unwrap_or_default();
-    match FAULTS.iter().find(|(number, _)| *number == signal) {
+    match FAULTS.iter().find(|(fault, _)| fault.as_raw() == signal) {
         Some((_, name)) => Ended::Fell(format!(
             "{}: reading it ended with {name}: a file of the index is damaged, most likely the store's; `becr verify` \
              tells which; restore the index from a copy or build it again",
@@ -109,8 +110,7 @@ pub(crate) fn child(
 /// Whoever kills the command means the work.
 #[cfg(target_os = "linux")]
 fn end_with_parent() {
-    use rustix::process::{Signal, set_parent_process_death_signal};
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     // The parent may have ended before that.
     let parent = std::env::var(VARIABLE).unwrap_or_default();
     if parent != std::os::unix::process::parent_id().to_string() {
