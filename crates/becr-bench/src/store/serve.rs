@@ -1,7 +1,7 @@
 //! Opening a store and reading from all of it.
 
 use super::child::{self, Task};
-use super::data;
+use super::{data, median};
 use crate::random::Random;
 use anyhow::Context;
 use becr_lmdb::Store;
@@ -9,10 +9,13 @@ use indicatif::BinaryBytes;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 /// Candidate lists that are read for the speed.
 const LISTS: usize = 100;
+/// How often the program is started.
+const STARTS: usize = 21;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct ServeReport {
@@ -21,6 +24,8 @@ pub(super) struct ServeReport {
     /// With the file dropped from the page cache.
     open_cold_ms: f64,
     open_warm_ms: f64,
+    /// Starting this program and its end: what reading an index in a process of its own adds to a command.
+    process_ms: f64,
     warm: WarmTiming,
 }
 
@@ -57,8 +62,21 @@ pub(super) fn measure(dir: &Path, documents: u64) -> anyhow::Result<ServeReport>
         file_bytes: std::fs::metadata(&file)?.len(),
         open_cold_ms: cold.open_ms,
         open_warm_ms: warm.open_ms,
+        process_ms: process_ms()?,
         warm,
     })
+}
+
+fn process_ms() -> anyhow::Result<f64> {
+    let program = std::env::current_exe()?;
+    let once = || {
+        let started = Instant::now();
+        Command::new(&program).arg("--version").output()?;
+        anyhow::Ok(started.elapsed().as_secs_f64() * 1e3)
+    };
+    Ok(median(
+        (0..STARTS).map(|_| once()).collect::<Result<_, _>>()?,
+    ))
 }
 
 pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
@@ -125,6 +143,11 @@ impl ServeReport {
             out,
             "  open                     {:.2} ms, {:.2} ms with the file not in memory",
             self.open_warm_ms, self.open_cold_ms
+        )?;
+        writeln!(
+            out,
+            "  a process of its own     {:.2} ms more for a command that reads an index",
+            self.process_ms
         )?;
         writeln!(
             out,

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(crate) struct CorpusArgs {
-    /// Files or folders to read, plain, gzip or zstd; `-` is standard input.
+    /// Files or folders to read, plain, gzip or zstd; `-` is standard input. Of a folder each file is read by its own
+    /// kind; what holds no documents is left out and named, and so are indexes of this program.
     #[arg(required = true, value_name = "CORPUS")]
     corpus: Vec<PathBuf>,
-    /// Format of the corpus, when it cannot be told from the files: jsonl, msmarco, trec, warc or folder.
+    /// Format of the corpus, when it cannot be told from the files: jsonl, msmarco, trec, warc or folder. Of a folder only
+    /// files of that format are read.
     #[arg(long)]
     format: Option<Format>,
     /// What to do with a document that cannot be read: stop, or skip it and report how many were skipped.
