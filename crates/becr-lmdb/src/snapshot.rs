@@ -147,8 +147,8 @@ impl<T: Transaction> Snapshot<T> {
     /// a later one: then a record that has just been replaced is not prefetched. Nor is any where no snapshot is
     /// to be had.
     pub(crate) fn prefetch_together(&self, numbers: &[u64]) {
-        let store = &self.store;
-        pool::each_part(numbers, |part| {
+        let store = self.store.clone();
+        pool::each_part(numbers, move |part| {
             let Ok(snapshot) = store.snapshot() else {
                 return;
             };

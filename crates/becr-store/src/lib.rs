@@ -55,7 +55,7 @@ pub use forward::{ForwardIndex, Words};
 pub use group::{GroupRecord, words};
 pub use header::{Documents, FORMAT, Header};
 pub use record::{NewRecord, Record, Shape};
-pub use statistics::{DocumentFrequency, Field, FrequencyChange, Stem, Totals};
+pub use statistics::{DocumentFrequency, Field, FrequencyChange, MISCOUNTED, Stem, Totals};
 pub use text::Text;
 pub use traits::{Answer, DocumentStore, Question, SplitWord, VisitRecords};
 pub use update::Update;
