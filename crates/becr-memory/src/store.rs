@@ -179,10 +179,10 @@ impl WriteStore for Store {
     }
 }
 
-type Row = (Table, Vec<u8>, Option<Vec<u8>>);
+type WrittenRow = (Table, Vec<u8>, Option<Vec<u8>>);
 
 /// What a change writes: rows in the order in which they count, later ones over earlier ones.
-fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<Row>, StoreError> {
+fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<WrittenRow>, StoreError> {
     let mut rows = Vec::new();
     let mut set = |table, key: &[u8], value: Option<Vec<u8>>| {
         rows.push((table, key.to_vec(), value));

@@ -50,7 +50,7 @@ pub use contents::{StoreContents, Table, VisitRows};
 pub use digest::digest;
 pub use document::{MAX_ID_BYTES, NewDocument};
 pub use error::StoreError;
-pub use fetch::{FetchBuffer, Found};
+pub use fetch::{FetchBuffer, FoundRecord};
 pub use forward::{ForwardIndex, Words};
 pub use group::{GroupRecord, words};
 pub use header::{Documents, FORMAT, Header};
@@ -59,5 +59,5 @@ pub use statistics::{DocumentFrequency, Field, FrequencyChange, MISCOUNTED, Stem
 pub use text::Text;
 pub use traits::{Answer, DocumentStore, Question, SplitWord, VisitRecords};
 pub use update::Update;
-pub use verify::{Findings, verify};
+pub use verify::{StoreFindings, verify};
 pub use wanted::Wanted;
