@@ -1,6 +1,6 @@
 use super::*;
 use crate::usefulness::Usefulness;
-use crate::{Error, GroupList, RecordBytes, SelectionReport, Rules, Sources, Vocabulary};
+use crate::{Error, GroupList, RecordBytes, Rules, SelectionReport, Sources, Vocabulary};
 use proptest::prelude::*;
 use std::fs;
 

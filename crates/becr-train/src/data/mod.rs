@@ -33,6 +33,6 @@ pub use index::{IndexNote, TrainingIndex};
 pub use mining::{Mined, Miner};
 pub use pool::Pool;
 pub use prepare::{Plan, Preparation, Prepared, Watch};
-pub use report::{FoldsReport, NegativeKind, DataReport, SetReport, UseReport};
+pub use report::{DataReport, FoldsReport, NegativeKind, SetReport, UseReport};
 pub use sets::{Question, Sets};
 pub use split::{CrossValidation, Roles, cross_validation, held_out};

@@ -2,7 +2,7 @@
 
 use super::report::{FoldsReport, UseReport};
 use super::{
-    CrossValidation, DataError, Miner, Question, DataReport, Roles, Sets, TrainingIndex, base,
+    CrossValidation, DataError, DataReport, Miner, Question, Roles, Sets, TrainingIndex, base,
     cross_validation, held_out,
 };
 use crate::config::Config;

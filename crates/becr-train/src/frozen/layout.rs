@@ -1,6 +1,6 @@
 //! Numbers of queries with different numbers of documents, terms and tokens, laid out as the network takes them.
 
-use super::{Looked, FrozenRow};
+use super::{FrozenRow, Looked};
 use crate::batch::{Histograms, Terms};
 use crate::model::bins::{self, BINS};
 use becr_rank::RankQuery;

@@ -235,7 +235,8 @@ impl Source for Frozen<'_> {
         // A missing one contributes as much as the mean: nothing.
         let vector = self.head().deep.document_vector.as_ref();
         let mean = vector.map_or(0.0, |vector| vector.mean);
-        let vector = |row: Option<&FrozenRow>| row.and_then(|row| row.document_vector).unwrap_or(mean);
+        let vector =
+            |row: Option<&FrozenRow>| row.and_then(|row| row.document_vector).unwrap_or(mean);
         let document_vector = padded.rows().map(|(_, row)| vector(row)).collect();
         batch.deep = match self.detail {
             Detail::Histograms => Deep::Histograms(Histograms {
