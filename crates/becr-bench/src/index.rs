@@ -157,10 +157,11 @@ fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<IndexMeasure
 
 fn with_becr(corpus: &Path, dir: &Path) -> anyhow::Result<u64> {
     let mut builder = IndexBuilder::create(&dir.join("index"), false)?;
-    for document in becr_corpus::Corpus::open(&[corpus], &becr_corpus::CorpusOptions::default())? {
-        let document = document?;
-        builder.add(&document.id, &document.title, &document.text)?;
-    }
+    let corpus = becr_corpus::Corpus::open(&[corpus], &becr_corpus::CorpusOptions::default())?;
+    let indexed = |document: becr_corpus::Document| {
+        becr_index::Document::new(document.id, document.title, document.text)
+    };
+    builder.add(corpus.map(|document| document.map(indexed)), &())?;
     Ok(builder.finish()?.documents)
 }
 

@@ -5,9 +5,10 @@
 //! 2 the command line was wrong.
 
 mod backend;
-mod bundled;
 mod commands;
+mod hints;
 mod hub;
+mod models;
 mod output;
 mod progress;
 mod ranking;

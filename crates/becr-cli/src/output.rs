@@ -33,7 +33,10 @@ pub(crate) fn report(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    note(format_args!("error: {message}"));
+    match crate::hints::hint(error) {
+        Some(hint) => note(format_args!("error: {message} ({hint})")),
+        None => note(format_args!("error: {message}")),
+    }
 }
 
 /// True if the reader of our standard output went away, as `becr … | head` does.

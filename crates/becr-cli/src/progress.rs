@@ -1,9 +1,7 @@
 //! Progress bars, on standard error, and only when that is a terminal.
 
-use crate::output;
-use becr_corpus::Corpus;
-use becr_corpus::Progress;
-use becr_index::full::{Observer, Stage};
+use becr::{Observer, Stage};
+use becr_corpus::{Corpus, Progress};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::cell::{Cell, RefCell};
 
@@ -11,15 +9,10 @@ use std::cell::{Cell, RefCell};
 const STRIDE: u64 = 64;
 
 /// A bar over the bytes of a corpus, with documents, rate and time left.
-pub(crate) struct Reading {
+struct Reading {
     bar: ProgressBar,
     progress: Progress,
     calls: Cell<u64>,
-}
-
-/// A bar for a corpus that is being indexed lexically.
-pub(crate) fn reading(progress: &Progress) -> Reading {
-    reading_as(progress, "indexing")
 }
 
 /// A bar for a corpus that is being read for some purpose.
@@ -60,7 +53,7 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Reading {
     /// Called after each document.
-    pub(crate) fn update(&self) {
+    fn update(&self) {
         self.calls.set(self.calls.get() + 1);
         if self.calls.get().is_multiple_of(STRIDE) {
             self.bar.set_position(self.progress.bytes_read());
@@ -71,20 +64,17 @@ impl Reading {
         }
     }
 
-    pub(crate) fn set_message(&self, message: &'static str) {
-        self.bar.set_message(message);
-    }
-
-    pub(crate) fn finish_and_clear(&self) {
+    fn finish_and_clear(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Bars for the stages of a build, one after the other.
+/// Bars for the stages of work on an index, one after the other.
 #[derive(Default)]
 pub(crate) struct Stages {
+    /// How far the corpus has been read, which is the bar of the stage that reads it.
+    corpus: Option<Progress>,
     current: RefCell<Option<Bar>>,
-    skipped: Cell<u64>,
 }
 
 enum Bar {
@@ -93,6 +83,14 @@ enum Bar {
 }
 
 impl Stages {
+    /// For work that reads a corpus.
+    pub(crate) fn reading(corpus: &Corpus) -> Self {
+        Self {
+            corpus: Some(corpus.progress()),
+            ..Self::default()
+        }
+    }
+
     /// Takes the last bar away.
     pub(crate) fn clear(&self) {
         match self.current.take() {
@@ -101,26 +99,26 @@ impl Stages {
             None => {}
         }
     }
-
-    /// Faults that were skipped.
-    pub(crate) fn skipped(&self) -> u64 {
-        self.skipped.get()
-    }
 }
 
 impl Observer for Stages {
-    fn begin(&self, stage: Stage, corpus: Option<&Corpus>, total: Option<u64>) {
+    fn begin(&self, stage: Stage, total: Option<u64>) {
         self.clear();
         let name = match stage {
             Stage::Counting => "counting words and pairs",
+            Stage::Indexing => "indexing",
             Stage::EncodingGroups => "token groups encoded",
-            Stage::EncodingDocuments => "encoding documents",
+            Stage::EncodingDocuments => "documents encoded",
             Stage::Merging => "documents merged",
+            Stage::Compacting => "documents written anew",
             Stage::Finishing => "finishing",
+            _ => "working",
         };
-        let bar = match corpus {
-            Some(corpus) => Bar::Reading(reading_as(&corpus.progress(), name)),
-            None => Bar::Counting(counting(total.unwrap_or_default(), name)),
+        let bar = match (&self.corpus, total) {
+            (Some(progress), None) if stage != Stage::Finishing => {
+                Bar::Reading(reading_as(progress, name))
+            }
+            _ => Bar::Counting(counting(total.unwrap_or_default(), name)),
         };
         self.current.replace(Some(bar));
     }
@@ -131,12 +129,5 @@ impl Observer for Stages {
             Some(Bar::Counting(bar)) => bar.inc(steps),
             None => {}
         }
-    }
-
-    fn read(&self, corpus: &Corpus) {
-        let skipped = corpus.skipped();
-        self.skipped.set(skipped.total_faults());
-        self.clear();
-        output::note_report(&skipped);
     }
 }

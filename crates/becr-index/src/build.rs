@@ -1,9 +1,11 @@
-//! Building an index directory from documents.
+//! Building a lexical index: the first stage alone.
 
-use crate::IndexError;
 use crate::first_stage::Writer;
+use crate::intake::Intake;
 use crate::manifest::Manifest;
+use crate::size::size_of_tree;
 use crate::staging::Staging;
+use crate::{Document, IndexError, IntoDocument, Observer, Stage};
 use std::path::Path;
 
 /// Builds an index directory, which appears when [`IndexBuilder::finish`] succeeds.
@@ -17,7 +19,7 @@ pub struct IndexBuilder {
 
 /// What a finished build holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summary {
+pub struct LexicalSummary {
     /// Documents indexed.
     pub documents: u64,
     /// Size on disk.
@@ -28,7 +30,7 @@ impl IndexBuilder {
     /// Starts the build of `target`; see [`Staging::create`] for what happens to what is there.
     pub fn create(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
         let staging = Staging::create(target, overwrite)?;
-        let writer = Writer::create(staging.path())?;
+        let writer = Writer::create(&Manifest::default().first_stage(staging.path()))?;
         Ok(Self {
             writer,
             staging,
@@ -36,37 +38,41 @@ impl IndexBuilder {
         })
     }
 
-    /// Adds a document. Its id must be new: the caller has checked.
-    pub fn add(&mut self, id: &str, title: &str, body: &str) -> Result<(), IndexError> {
-        self.writer.add(id, title, body)?;
-        self.documents += 1;
-        Ok(())
+    /// Adds documents; returns how many came. Each id may come once in a build, and in one call.
+    pub fn add<D: IntoDocument>(
+        &mut self,
+        documents: impl Iterator<Item = D>,
+        observer: &dyn Observer,
+    ) -> Result<u64, IndexError> {
+        observer.begin(Stage::Indexing, None);
+        let before = self.documents;
+        for document in Intake::unique(documents) {
+            let Document {
+                id, title, text, ..
+            } = document?;
+            self.writer.add(&id, &title, &text)?;
+            self.documents += 1;
+            observer.advance(1);
+        }
+        Ok(self.documents - before)
+    }
+
+    /// How many documents came so far.
+    pub fn documents(&self) -> u64 {
+        self.documents
     }
 
     /// Commits and puts the index in its place.
-    pub fn finish(self) -> Result<Summary, IndexError> {
+    pub fn finish(self) -> Result<LexicalSummary, IndexError> {
         let Self {
             writer,
             staging,
             documents,
         } = self;
-        writer.finish()?;
+        writer.finish()?.published();
         Manifest::default().write(staging.path())?;
         let bytes = size_of_tree(staging.path());
         staging.publish()?;
-        Ok(Summary { documents, bytes })
+        Ok(LexicalSummary { documents, bytes })
     }
-}
-
-/// Bytes of all files below `dir`; what cannot be read counts as nothing.
-pub(crate) fn size_of_tree(dir: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(dir) else {
-        return 0;
-    };
-    let size = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => size_of_tree(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.flatten().map(size).sum()
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Why an index could not be built, opened or searched.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IndexError {
     /// The file system refused.
     #[error("{}: {action}: {source}", path.display())]
@@ -17,21 +18,21 @@ pub enum IndexError {
         source: io::Error,
     },
     /// There is an index already and nobody said to replace it.
-    #[error("{}: there is an index here already; replace it with --overwrite, or choose another --out", .0.display())]
+    #[error("{}: there is an index here already; say that it may be replaced, or choose another place", .0.display())]
     Exists(PathBuf),
     /// The target holds something that we did not write.
-    #[error("{}: not empty and not a BECR index; it is left alone, choose another --out", .0.display())]
+    #[error("{}: not empty and not a BECR index; it is left alone, choose another place", .0.display())]
     NotOurs(PathBuf),
     /// Another process is building the same index.
-    #[error("{}: another build of this index is under way; wait for it or choose another --out", .0.display())]
+    #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),
     /// Another process is changing the index.
     #[error("{}: another process is writing to this index; wait for it to end", .0.display())]
     SecondWriter(PathBuf),
     /// An interrupted build of something else is there.
     #[error(
-        "{}: an interrupted build with other options or another corpus; go on with its command, \
-         or start over with --overwrite", .0.display()
+        "{}: an interrupted build with other options or other documents; go on with that one, \
+         or say that it may be replaced to start over", .0.display()
     )]
     Unfinished(PathBuf),
     /// A lexical index is built whole.
@@ -50,7 +51,7 @@ pub enum IndexError {
     },
     /// A document of this id is there already.
     #[error(
-        "document \"{0}\" is in the index already; `becr update` puts a new version in its place"
+        "document \"{0}\" is in the index already; to put a new version in its place is an update"
     )]
     KnownId(String),
     /// Nothing to merge.
@@ -58,7 +59,7 @@ pub enum IndexError {
     NoParts,
     /// Parts with different token groups.
     #[error(
-        "{} and {} were built with different token groups; build all parts with one list (--groups FILE)",
+        "{} and {} were built with different token groups; build all parts with one list",
         first.display(), other.display()
     )]
     OtherGroups {
@@ -97,14 +98,42 @@ pub enum IndexError {
     /// The encoder failed.
     #[error(transparent)]
     Encode(#[from] becr_encoder::EncodeError),
-    /// The corpus has a fault.
-    #[error("{0}; mend it, or pass --on-error skip to leave such documents out")]
-    Corpus(#[from] becr_corpus::CorpusError),
+    /// The source of the documents failed.
+    #[error("{0}")]
+    Source(#[source] crate::SourceError),
+    /// A document that no index can hold.
+    #[error("document \"{id}\": {reason}")]
+    Document {
+        /// Its id, cut short if it is long.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A document of this id came before.
+    #[error("document \"{0}\" comes twice; an index has an id once")]
+    RepeatedId(String),
+    /// There was nothing to index.
+    #[error("there is no document, so nothing was indexed")]
+    NoDocuments,
+    /// A change ended early; what was committed before stays.
+    #[error(
+        "{source}; {} documents before that are in the index, the others are not",
+        changed.added + changed.replaced
+    )]
+    Incomplete {
+        /// What was done.
+        changed: crate::Changed,
+        /// Why it ended.
+        source: Box<IndexError>,
+    },
+    /// A writer that failed half-way is used again.
+    #[error("{}: an earlier change failed half-way and was not published; open the index for writing again", .0.display())]
+    FailedWriter(PathBuf),
     /// Token groups could not be chosen.
     #[error(transparent)]
     Groups(#[from] becr_groups::Error),
     /// The directory is no index.
-    #[error("{}: not a BECR index ({reason}); build one with `becr index CORPUS --out DIR`", path.display())]
+    #[error("{}: not a BECR index ({reason}); build one first", path.display())]
     NotAnIndex {
         /// The directory.
         path: PathBuf,

@@ -4,20 +4,22 @@
 //! |---|---|
 //! | [`first_stage`] | BM25 over title and body, on `tantivy` |
 //! | [`full`] | token groups and documents encoded and stored, with resume |
-//! | [`live`] | the one writer of an index: store and first stage in step |
-//! | [`change`] | add, update, delete, compact, merge |
-//! | [`verify`] | checking a whole index |
+//! | [`live`] | the one writer of an index: store and first stage published together |
+//! | [`add`](add()), [`delete`], [`compact`], [`merge`] | what changes an index |
+//! | [`verify`](verify()) | checking a whole index |
 //! | [`staging`] | a build that appears whole or not at all |
 //! | [`manifest`] | what an index directory says of itself |
 //!
 //! ```
-//! use becr_index::{first_stage::FirstStage, IndexBuilder};
+//! use becr_index::{Document, IndexBuilder, first_stage::FirstStage};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let target = folder.path().join("notes.becr");
 //! let mut builder = IndexBuilder::create(&target, false)?;
-//! builder.add("bread", "Bread", "A dense crumb means the dough was proved too briefly.")?;
-//! builder.add("tea", "Tea", "Green tea wants water that no longer boils.")?;
+//! builder.add([
+//!     Document::new("bread", "Bread", "A dense crumb means the dough was proved too briefly."),
+//!     Document::new("tea", "Tea", "Green tea wants water that no longer boils."),
+//! ].into_iter(), &())?;
 //! builder.finish()?;
 //!
 //! let hits = FirstStage::open(&target)?.search("why is my dough dense", 10)?;
@@ -25,19 +27,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod add;
 mod build;
-pub mod change;
+mod compact;
+mod document;
+mod durable;
 mod error;
 pub mod first_stage;
 pub mod full;
 mod head;
+mod intake;
 pub mod live;
 pub mod manifest;
+mod merge;
+mod observer;
 mod size;
+mod spool;
 pub mod staging;
-pub mod verify;
+mod verify;
+mod writers;
 
-pub use build::{IndexBuilder, Summary};
+pub use add::{Changed, Existing, add, delete};
+pub use build::{IndexBuilder, LexicalSummary};
+pub use compact::compact;
+pub use document::{Document, IntoDocument, SourceError};
 pub use error::IndexError;
 pub use head::head_of;
+pub use intake::MAX_ID_BYTES;
+pub use merge::merge;
+pub use observer::{Observer, Stage};
 pub use size::FileSizes;
+pub use verify::{Verification, verify};

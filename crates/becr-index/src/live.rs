@@ -1,24 +1,27 @@
-//! A full index open for writing: the document store and the first stage, kept in step.
+//! A full index open for writing: the document store and the first stage, published together.
 //!
-//! The store is the truth. A commit writes it first, with a note of every document that changed; then the
-//! first stage; then the notes are struck off. Whoever dies in between leaves notes, and the next writer
-//! repeats those changes in the first stage, which harms nothing if they were made already.
+//! The store publishes. A commit of the first stage leaves new files beside the old ones and a list of those that
+//! count; the list goes into the store's own transaction, whose commit makes documents, statistics and list visible in
+//! one step: a **generation**. Whoever dies before that leaves files that nobody refers to, which the next writer
+//! removes; whoever reads has a store and a first stage of the same generation, always.
 
 use crate::IndexError;
 use crate::first_stage::Writer;
 use crate::manifest::Manifest;
-use becr_store::{NewDocument, Snapshot, Store, Update};
-use std::fs::File;
+use crate::writers::WriterLock;
+use becr_lmdb::{Snapshot, Store, Update};
+use becr_store::{Header, NewDocument, StoreError};
 use std::path::{Path, PathBuf};
 
 /// The one writer of an index.
 pub struct LiveIndex {
     store: Store,
     first_stage: Writer,
-    /// Changes in the first stage that it has not committed.
-    uncommitted: usize,
     dir: PathBuf,
-    _lock: File,
+    manifest: Manifest,
+    /// The first stage has changes that the store's last commit does not have: a change failed half-way.
+    is_out_of_step: bool,
+    _lock: WriterLock,
 }
 
 /// A change of an index: documents to put and to delete.
@@ -29,41 +32,72 @@ pub enum Change<'a> {
     Delete(&'a str),
 }
 
+impl<'a> Change<'a> {
+    fn is_put(&self) -> bool {
+        matches!(self, Self::Put(_))
+    }
+
+    fn document(&self) -> Option<NewDocument<'a>> {
+        match self {
+            Self::Put(document) => Some(document.clone()),
+            Self::Delete(_) => None,
+        }
+    }
+
+    fn deleted(&self) -> Option<&'a str> {
+        match self {
+            Self::Put(_) => None,
+            Self::Delete(id) => Some(id),
+        }
+    }
+}
+
 impl LiveIndex {
-    /// Opens the index in `dir`, and ends what an interrupted writer began.
+    /// Opens the index in `dir`, after the other writers of this process.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
         if Manifest::read(dir)?.model.is_none() {
             return Err(IndexError::Lexical(dir.to_owned()));
         }
-        let lock = lock(dir)?;
-        let store = Store::open(dir)?;
-        let first_stage = Writer::open(dir)?;
-        Self::recovered(dir, lock, store, first_stage)
+        let lock = WriterLock::acquire(dir)?;
+        // Read again: a compaction that we waited for has moved the contents.
+        let manifest = Manifest::read(dir)?;
+        let store = Store::open(&manifest.store(dir))?;
+        let first_stage = manifest.first_stage(dir);
+        if !first_stage.is_dir() {
+            return Err(IndexError::NotAnIndex {
+                path: dir.to_owned(),
+                reason: format!("no folder {}", first_stage.display()),
+            });
+        }
+        manifest.clear_other_editions(dir);
+        Self::new(dir, manifest, store, lock)
     }
 
     /// Opens the store and the first stage of a build, new or interrupted, in `dir`.
-    pub(crate) fn build(dir: &Path, header: &becr_store::Header) -> Result<Self, IndexError> {
-        let lock = lock(dir)?;
-        let store = Store::create(dir, header)?;
-        let first_stage = Writer::open_or_create(dir)?;
-        Self::recovered(dir, lock, store, first_stage)
+    pub(crate) fn build(dir: &Path, header: &Header) -> Result<Self, IndexError> {
+        let lock = WriterLock::acquire(dir)?;
+        let manifest = Manifest::default();
+        let store = Store::create(&manifest.store(dir), header)?;
+        Self::new(dir, manifest, store, lock)
     }
 
-    fn recovered(
+    fn new(
         dir: &Path,
-        lock: File,
+        manifest: Manifest,
         store: Store,
-        first_stage: Writer,
+        lock: WriterLock,
     ) -> Result<Self, IndexError> {
-        let dir = dir.to_owned();
+        let snapshot = store.snapshot()?;
+        let first_stage = Writer::held(&manifest.first_stage(dir), snapshot.companion()?)?;
         let mut index = Self {
             store,
             first_stage,
-            uncommitted: 0,
-            dir,
+            dir: dir.to_owned(),
+            manifest,
+            is_out_of_step: false,
             _lock: lock,
         };
-        index.recover()?;
+        index.make_up(&snapshot)?;
         Ok(index)
     }
 
@@ -72,20 +106,32 @@ impl LiveIndex {
         &self.store
     }
 
-    /// Applies changes, durably. Returns how many documents were deleted, replaced ones not counted.
-    /// Searchers of the first stage see them after [`LiveIndex::commit`].
+    /// Where the index is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Applies changes, durably, all or none: a new generation. Returns how many documents were deleted, replaced ones
+    /// not counted.
     pub fn apply(&mut self, changes: &[Change<'_>]) -> Result<usize, IndexError> {
-        let mut update = self.store.update()?;
+        self.check()?;
+        let store = self.store.clone();
+        let mut update = store.update()?;
         let mut deleted = 0;
-        for change in changes {
-            match change {
-                Change::Put(document) => {
-                    update.put(document)?;
-                }
-                Change::Delete(id) => deleted += usize::from(update.delete(id)?),
-            }
+        // Whole runs of puts and of deletions, so that a store is asked as rarely as can be.
+        for run in changes.chunk_by(|a, b| a.is_put() == b.is_put()) {
+            let puts: Vec<NewDocument<'_>> = run.iter().filter_map(Change::document).collect();
+            update.put_all(&puts)?;
+            let ids: Vec<&str> = run.iter().filter_map(Change::deleted).collect();
+            let gone = update.delete_all(&ids)?;
+            deleted += gone.into_iter().filter(|&gone| gone).count();
         }
-        update.commit()?;
+        // From here on the first stage has what the store may not get.
+        self.is_out_of_step = true;
         for change in changes {
             match change {
                 Change::Put(document) => {
@@ -96,52 +142,57 @@ impl LiveIndex {
                 Change::Delete(id) => self.first_stage.delete(id),
             }
         }
-        self.uncommitted += changes.len();
+        self.publish(update)?;
         Ok(deleted)
     }
 
     /// Writes to the store alone, for what the first stage does not hold: token groups.
     pub(crate) fn update_store(
         &self,
-        write: impl FnOnce(&mut Update<'_>) -> Result<(), becr_store::StoreError>,
+        write: impl FnOnce(&mut Update<'_>) -> Result<(), StoreError>,
     ) -> Result<(), IndexError> {
         let mut update = self.store.update()?;
         write(&mut update)?;
         Ok(update.commit()?)
     }
 
-    /// How many changes the first stage has yet to commit.
-    pub fn uncommitted(&self) -> usize {
-        self.uncommitted
-    }
-
-    /// Makes all changes visible in the first stage.
-    pub fn commit(&mut self) -> Result<(), IndexError> {
-        self.first_stage.commit()?;
-        self.uncommitted = 0;
-        let pending = self.store.snapshot()?.pending()?;
-        if !pending.is_empty() {
+    /// Waits for the first stage's merges to end, and publishes what they made.
+    pub fn finish(self) -> Result<(), IndexError> {
+        self.check()?;
+        let finished = self.first_stage.finish()?;
+        let commit = finished.commit();
+        let published = self.store.snapshot()?.companion()?.map(<[u8]>::to_vec);
+        if let Some(commit) = commit.filter(|commit| Some(commit) != published.as_ref()) {
             let mut update = self.store.update()?;
-            update.settle(&pending)?;
+            update.set_companion(&commit);
             update.commit()?;
         }
+        finished.published();
         Ok(())
     }
 
-    /// Commits and waits for merges to end.
-    pub fn finish(mut self) -> Result<(), IndexError> {
-        self.commit()?;
-        self.first_stage.finish()
+    /// After an error half-way the first stage has changes that were not published. They are gone when the index is
+    /// opened for writing again.
+    fn check(&self) -> Result<(), IndexError> {
+        match self.is_out_of_step {
+            false => Ok(()),
+            true => Err(IndexError::FailedWriter(self.dir.clone())),
+        }
     }
 
-    /// Where the index is.
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    fn publish(&mut self, mut update: Update<'_>) -> Result<(), IndexError> {
+        if let Some(commit) = self.first_stage.commit()? {
+            update.set_companion(&commit);
+        }
+        update.commit()?;
+        self.is_out_of_step = false;
+        self.first_stage.published();
+        Ok(())
     }
 
-    /// Repeats in the first stage what the store says it may lack.
-    fn recover(&mut self) -> Result<(), IndexError> {
-        let snapshot = self.store.snapshot()?;
+    /// Repeats in the first stage what notes in the store say it may lack. Only an earlier version of the program left
+    /// notes, when it was killed.
+    fn make_up(&mut self, snapshot: &Snapshot) -> Result<(), IndexError> {
         let pending = snapshot.pending()?;
         if pending.is_empty() {
             return Ok(());
@@ -149,21 +200,20 @@ impl LiveIndex {
         for id in &pending {
             self.first_stage.delete(id);
             if let Some(number) = snapshot.number(id)? {
-                let (title, body) = words_of(&snapshot, number)?;
+                let (title, body) = words_of(snapshot, number)?;
                 self.first_stage.add(id, &title, &body)?;
             }
         }
-        drop(snapshot);
-        self.commit()
+        let store = self.store.clone();
+        let mut update = store.update()?;
+        update.transaction().settle(&pending)?;
+        self.publish(update)
     }
 }
 
 /// Title and body of a document from its forward index: words that give the same words again. The title is
 /// as it was written if the text was kept.
-pub(crate) fn words_of(
-    snapshot: &Snapshot<'_>,
-    number: u64,
-) -> Result<(String, String), IndexError> {
+pub(crate) fn words_of(snapshot: &Snapshot, number: u64) -> Result<(String, String), IndexError> {
     let spelled = |numbers: &[u32]| -> Result<String, IndexError> {
         let words: Result<Vec<&str>, _> = numbers
             .iter()
@@ -180,20 +230,4 @@ pub(crate) fn words_of(
         None => spelled(&words.title)?,
     };
     Ok((title, spelled(&words.body)?))
-}
-
-/// The lock that keeps writers apart; it falls with the process.
-fn lock(dir: &Path) -> Result<File, IndexError> {
-    let path = dir.join("writer.lock");
-    let file = File::options()
-        .create(true)
-        .write(true)
-        .truncate(false)
-        .open(&path);
-    let file = file.map_err(IndexError::io(&path, "cannot open for writing"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(IndexError::SecondWriter(dir.to_owned())),
-        Err(std::fs::TryLockError::Error(e)) => Err(IndexError::io(&path, "cannot lock")(e)),
-    }
 }

@@ -1,14 +1,17 @@
 //! `becr.json`: what an index directory says of itself.
 
 use crate::IndexError;
+use crate::durable;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The format this program writes and reads.
 pub const FORMAT: u32 = 1;
 
 const FILE: &str = "becr.json";
+/// The document store's folder, and the first stage's.
+const FOLDERS: [&str; 2] = ["store", "first-stage"];
 
 /// The contents of `becr.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,14 @@ pub struct Manifest {
     /// The model whose encoder made the footprints; none for a lexical index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelReference>,
+    /// How many times the contents were written anew: each time goes into folders of its own, which this number names,
+    /// and the manifest that names them takes the place of the one before in one step.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub edition: u64,
+}
+
+fn is_first(edition: &u64) -> bool {
+    *edition == 0
 }
 
 /// The model of an index.
@@ -29,7 +40,7 @@ pub struct ModelReference {
     pub encoder_id: String,
     /// The directory it was read from, for encoding more documents, as an absolute path; or the name of a model that
     /// was in none, such as one built into the program.
-    pub directory: std::path::PathBuf,
+    pub directory: PathBuf,
 }
 
 impl Default for Manifest {
@@ -39,6 +50,7 @@ impl Default for Manifest {
             format: FORMAT,
             written_by,
             model: None,
+            edition: 0,
         }
     }
 }
@@ -69,18 +81,90 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Writes the manifest into `dir`.
+    /// Writes the manifest into `dir`, in the place of the one that is there, in one step.
     pub fn write(&self, dir: &Path) -> Result<(), IndexError> {
         let path = dir.join(FILE);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
-        text.and_then(|text| fs::write(&path, text))
+        text.and_then(|text| durable::replace(&path, &text))
             .map_err(IndexError::io(&path, "cannot write"))
+    }
+
+    /// The file itself, by which a reader notices that contents were written anew.
+    pub fn file(dir: &Path) -> PathBuf {
+        dir.join(FILE)
+    }
+
+    /// The folder of the document store.
+    pub fn store(&self, dir: &Path) -> PathBuf {
+        dir.join(folder(FOLDERS[0], self.edition))
+    }
+
+    /// The folder of the first stage.
+    pub fn first_stage(&self, dir: &Path) -> PathBuf {
+        dir.join(folder(FOLDERS[1], self.edition))
+    }
+
+    /// Removes folders of other editions: of earlier ones, which nobody will open any more, and of one whose writer
+    /// was killed. To be called by the one writer; whoever has an earlier one open keeps its files.
+    pub fn clear_other_editions(&self, dir: &Path) {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let edition = FOLDERS.iter().find_map(|base| edition_of(&name, base));
+            if edition.is_some_and(|edition| edition != self.edition) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+fn folder(base: &str, edition: u64) -> String {
+    match edition {
+        0 => base.to_owned(),
+        edition => format!("{base}-{edition}"),
+    }
+}
+
+/// The edition that a folder's name tells, if it is one of `base`.
+fn edition_of(name: &str, base: &str) -> Option<u64> {
+    match name.strip_prefix(base)? {
+        "" => Some(0),
+        rest => rest.strip_prefix('-')?.parse().ok(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_of_other_editions_go() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in [
+            "store",
+            "store-1",
+            "first-stage-1",
+            "first-stage-2",
+            "store-x",
+            "model",
+        ] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        let manifest = Manifest {
+            edition: 1,
+            ..Manifest::default()
+        };
+        manifest.clear_other_editions(dir.path());
+        let mut left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["first-stage-1", "model", "store-1", "store-x"]);
+        assert_eq!(
+            Manifest::default().store(dir.path()),
+            dir.path().join("store")
+        );
+    }
 
     #[test]
     fn round_trip_and_refusals() {

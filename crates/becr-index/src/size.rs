@@ -1,6 +1,7 @@
 //! What an index takes on disk beside its store.
 
-use crate::build::size_of_tree;
+use crate::IndexError;
+use crate::manifest::Manifest;
 use std::path::Path;
 
 /// Bytes of the parts of an index directory that lie outside of the store.
@@ -16,12 +17,25 @@ pub struct FileSizes {
 
 impl FileSizes {
     /// Measures the index in `dir`; what is not there counts as nothing.
-    pub fn measure(dir: &Path) -> Self {
+    pub fn measure(dir: &Path) -> Result<Self, IndexError> {
         let list = std::fs::metadata(dir.join(crate::full::GROUP_LIST));
-        Self {
-            first_stage: size_of_tree(&dir.join(crate::first_stage::FOLDER)),
+        Ok(Self {
+            first_stage: size_of_tree(&Manifest::read(dir)?.first_stage(dir)),
             group_list: list.map_or(0, |meta| meta.len()),
             model: size_of_tree(&dir.join(crate::full::MODEL)),
-        }
+        })
     }
+}
+
+/// Bytes of all files below `dir`; what cannot be read counts as nothing.
+pub(crate) fn size_of_tree(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return 0;
+    };
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => size_of_tree(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
 }

@@ -4,8 +4,8 @@
 //! index exchanges the two directories in one step, so that whoever looks at `DIR` sees the old index
 //! or the new one. A build that was killed leaves `DIR.partial` behind, which the next one clears.
 
-use crate::IndexError;
 use crate::manifest::Manifest;
+use crate::{IndexError, durable};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,12 @@ impl Staging {
         &self.partial
     }
 
-    /// Puts the directory in its place.
+    /// Ends a build that nobody will want to go on with: nothing of it stays.
+    pub fn abandon(mut self) {
+        self.keep = false;
+    }
+
+    /// Puts the directory in its place, everything in it on disk before it appears.
     pub fn publish(mut self) -> Result<(), IndexError> {
         for name in [LOCK, FINGERPRINT] {
             let path = self.partial.join(name);
@@ -94,7 +99,13 @@ impl Staging {
                 fs::remove_file(&path).map_err(IndexError::io(&path, "cannot remove"))?;
             }
         }
-        if Manifest::is_in(&self.target) {
+        let replaces = Manifest::is_in(&self.target);
+        if replaces {
+            self.renumber()?;
+        }
+        durable::sync_tree(&self.partial)
+            .map_err(IndexError::io(&self.partial, "cannot sync the index"))?;
+        if replaces {
             exchange(&self.partial, &self.target).map_err(IndexError::io(
                 &self.target,
                 "cannot put the new index in place",
@@ -108,8 +119,35 @@ impl Staging {
             ))?;
         }
         self.keep = true;
-        sync_parent(&self.target);
+        durable::sync_parent(&self.target);
         Ok(())
+    }
+
+    /// Gives the new index an edition of its own. Whoever has the old one open can then open the new one beside it: a
+    /// process may have one environment of LMDB for a path.
+    fn renumber(&self) -> Result<(), IndexError> {
+        let Ok(old) = Manifest::read(&self.target) else {
+            // Of another format, hence open nowhere in this process.
+            return Ok(());
+        };
+        let new = Manifest::read(&self.partial)?;
+        let renamed = Manifest {
+            edition: old.edition + 1,
+            ..new.clone()
+        };
+        let folders = [
+            (new.store(&self.partial), renamed.store(&self.partial)),
+            (
+                new.first_stage(&self.partial),
+                renamed.first_stage(&self.partial),
+            ),
+        ];
+        for (from, to) in folders {
+            if from.is_dir() {
+                fs::rename(&from, &to).map_err(IndexError::io(&to, "cannot rename"))?;
+            }
+        }
+        renamed.write(&self.partial)
     }
 }
 
@@ -173,17 +211,6 @@ fn exchange_by_turns(a: &Path, b: &Path) -> std::io::Result<()> {
     fs::rename(b, &aside)?;
     fs::rename(a, b)?;
     fs::rename(&aside, a)
-}
-
-/// Makes the rename last. Best effort: not every system can sync a directory.
-fn sync_parent(path: &Path) {
-    let parent = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if let Ok(dir) = File::open(parent) {
-        let _ = dir.sync_all();
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
 
 use crate::{GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
-use becr_store::{FetchBuffer, GroupRecord, GroupStore, words};
+use becr_store::{Answer, GroupRecord, words};
 use becr_text::groups::{
     Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
 };
@@ -13,38 +13,12 @@ pub(crate) type Composed = (Vec<QueryTerm>, Vec<u32>, Coverage);
 
 impl Ranker {
     /// Terms composed of token groups, and the footprints of their distinct vectors.
-    pub(crate) fn composed_query<S>(
-        &self,
-        store: &S,
-        words: &[String],
-        variant: Variant,
-    ) -> Result<Composed, RankError>
-    where
-        S: GroupStore + ?Sized,
-    {
-        let query = Query::from_words(words, &self.decomposition(variant));
-        let mut buffers = [FetchBuffer::default(), FetchBuffer::default()];
-        let [groups, rest] = &mut buffers;
-        let found = store.fetch_groups(&query.groups, groups)?;
-        let mut records: HashMap<&TokenGroup, GroupRecord<'_>> =
-            HashMap::with_capacity(query.groups.len());
-        // The pieces of all unknown words are asked for at once.
-        let mut pieces = Vec::new();
-        for (group, record) in query.groups.iter().zip(found) {
-            match (record, group) {
-                (Some(record), _) => drop(records.insert(group, record)),
-                (None, TokenGroup::Unigram(word)) => pieces.extend(self.pieces.split_word(word)),
-                (None, TokenGroup::Pair(..)) => {}
-            }
-        }
-        pieces.sort_unstable();
-        pieces.dedup();
-        let pieces: Vec<TokenGroup> = pieces.into_iter().map(TokenGroup::Unigram).collect();
-        for (piece, record) in pieces.iter().zip(store.fetch_groups(&pieces, rest)?) {
-            if let Some(record) = record {
-                records.insert(piece, record);
-            }
-        }
+    pub(crate) fn composed_query(&self, query: &Query, answer: &Answer<'_>) -> Composed {
+        let found = query.groups.iter().zip(&answer.groups);
+        let found = found.filter_map(|(group, record)| Some((group, (*record)?)));
+        // A word that the store lacks is composed of its WordPieces.
+        let pieces = answer.pieces.iter().map(|(piece, record)| (piece, *record));
+        let records: HashMap<&TokenGroup, GroupRecord<'_>> = found.chain(pieces).collect();
         let known = |group: &TokenGroup| records.contains_key(group);
         let known_pieces = |word: &str| -> Vec<String> {
             let mut pieces = self.pieces.split_word(word);
@@ -56,10 +30,10 @@ impl Ranker {
             false => query.compose(known, known_pieces),
         };
         let (terms, vectors) = self.vectors(&composition, &records);
-        Ok((terms, vectors, composition.coverage))
+        (terms, vectors, composition.coverage)
     }
 
-    fn decomposition(&self, variant: Variant) -> Decomposition {
+    pub(crate) fn decomposition(&self, variant: Variant) -> Decomposition {
         let weights = &self.head.deep.composition;
         let mut weights = RawWeights {
             unigram: weights.unigram,

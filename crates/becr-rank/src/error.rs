@@ -1,6 +1,6 @@
 //! What can go wrong while ranking.
 
-use becr_store::StoreError;
+use becr_store::{Shape, StoreError};
 
 /// Why a query could not be read or documents could not be scored.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,18 @@ pub enum RankError {
         head: usize,
         /// Layers of the index.
         index: usize,
+    },
+    /// The store's records are not those that the ranker was made for.
+    #[error(
+        "the ranker was made for {} layers of {} bits and vectors of {} words, the store has {} layers of {} bits and \
+         vectors of {} words; make one for this store",
+        ranker.layers, ranker.bits, ranker.vector, store.layers, store.bits, store.vector
+    )]
+    Shape {
+        /// What the ranker was made for.
+        ranker: Shape,
+        /// What the store has.
+        store: Shape,
     },
     /// A record is not of the index's shape.
     #[error(

@@ -15,7 +15,7 @@ pub struct Examined<'a> {
 
 impl Ranker {
     /// Hands every candidate to `visit`, in order, with its features. Named features are those of the head's
-    /// `others`.
+    /// `others`. A candidate without a record is an error, after the others have been visited.
     pub fn features<S, E>(
         &self,
         query: &RankQuery,
@@ -28,7 +28,7 @@ impl Ranker {
         S: DocumentStore + ?Sized,
         E: From<RankError>,
     {
-        self.each(store, candidates, work, |turn, buffers| {
+        let missing = self.each(store, candidates, work, |turn, buffers| {
             let Buffers { scan, lexical, .. } = &mut *buffers;
             scan.features(&query.lexical, turn.record.forward(), lexical);
             let candidate = &candidates[turn.place];
@@ -42,7 +42,11 @@ impl Ranker {
                 turn,
                 buffers,
             })
-        })
+        })?;
+        match missing {
+            Some(place) => Err(RankError::NoDocument(candidates[place].number).into()),
+            None => Ok(()),
+        }
     }
 }
 

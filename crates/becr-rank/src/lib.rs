@@ -16,7 +16,7 @@
 //!
 //! The ranker needs documents' records and the collection's statistics, no inverted index: candidates may come from
 //! anywhere. What is scored is decided by a [`becr_model::Head`], which documents it is scored against by a store
-//! ([`becr_store::DocumentStore`], [`becr_store::GroupStore`]).
+//! ([`becr_store::DocumentStore`]).
 //!
 //! # The deep part
 //!
@@ -54,7 +54,8 @@
 //! ```
 //! use becr_model::Head;
 //! use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
-//! use becr_store::{Header, NewDocument, Shape, Store};
+//! use becr_lmdb::Store;
+//! use becr_store::{Header, NewDocument, Shape};
 //! use becr_text::groups::TokenGroup;
 //! use becr_text::pieces::WordPieces;
 //!
@@ -73,7 +74,7 @@
 //! update.commit()?;
 //!
 //! let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
-//! let ranker = Ranker::for_store(&store, Head::blank("encoder-1", 1), pieces)?;
+//! let ranker = Ranker::for_store(store.header(), Head::blank("encoder-1", 1), pieces)?;
 //! let snapshot = store.snapshot()?;
 //! let query = ranker.query(&snapshot, "river bank", &Options::default(), None)?;
 //! let first = Candidate { number: 0, ..Default::default() };

@@ -1,11 +1,12 @@
 //! A query, ready to be scored: decomposed, looked up, its words counted in the collection.
 
 use crate::deep::{DeepQuery, term_weights};
-use crate::lexical::{LexicalQuery, idf};
+use crate::lexical::{LexicalParts, LexicalQuery, idf};
 use crate::{Options, RankError, Ranker, Variant};
 use becr_footprint::CompositeQuery;
-use becr_store::{DocumentStore, GroupStore, Totals};
-use becr_text::groups::Coverage;
+use becr_store::{Answer, DocumentStore, FetchBuffer, Question};
+use becr_text::groups::{Coverage, Query};
+use std::borrow::Cow;
 
 /// The most words of a query that are looked at; what comes after them is not.
 pub const MAX_QUERY_WORDS: usize = 1024;
@@ -120,74 +121,120 @@ impl Ranker {
         encoder: Option<&dyn QueryEncoder>,
     ) -> Result<RankQuery, RankError>
     where
-        S: DocumentStore + GroupStore + ?Sized,
+        S: DocumentStore + ?Sized,
     {
+        let (query, _) = self.query_for(store, text, &[], options, encoder)?;
+        Ok(query)
+    }
+
+    /// [`Ranker::query`], and in the same round trip the numbers of candidates by their external ids; `None` for those
+    /// that the store does not have.
+    pub fn query_for<S>(
+        &self,
+        store: &S,
+        text: &str,
+        ids: &[&str],
+        options: &Options,
+        encoder: Option<&dyn QueryEncoder>,
+    ) -> Result<(RankQuery, Vec<Option<u64>>), RankError>
+    where
+        S: DocumentStore + ?Sized,
+    {
+        if store.header().shape != self.shape {
+            return Err(RankError::Shape {
+                ranker: self.shape,
+                store: store.header().shape,
+            });
+        }
         let words: Vec<String> = becr_text::words::words(text)
             .map(|word| word.text)
             .take(MAX_QUERY_WORDS)
             .collect();
-        let (mut terms, vectors, coverage) = match options.variant {
-            Variant::WholeQuery => self.whole_query(text, &words, encoder)?,
-            _ => self.composed_query(store, &words, options.variant)?,
+        let decomposed = match options.variant {
+            Variant::WholeQuery => None,
+            variant => Some(Query::from_words(&words, &self.decomposition(variant))),
         };
-        let totals = store.totals()?;
-        let lexical = LexicalQuery::new(store, &totals, &words, self.window, &self.analyzer)?;
+        let parts = LexicalParts::new(&words, self.window, &self.analyzer);
+        let (stems, stem_of) = self.stems(&parts, &words);
+        let distinct: Vec<&str> = parts.words.iter().map(String::as_str).collect();
+        let split = |word: &str| self.pieces.split_word(word);
+        let question = Question {
+            ids,
+            words: &distinct,
+            stems: &stems.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+            pairs: &parts.groups(),
+            groups: decomposed.as_ref().map_or(&[], |query| &query.groups),
+            pieces: Some(&split),
+        };
+        let mut buffer = FetchBuffer::default();
+        let answer = store.look_up(&question, &mut buffer)?;
+        let (mut terms, vectors, coverage) = match decomposed {
+            None => self.whole_query(text, &words, encoder)?,
+            Some(query) => self.composed_query(&query, &answer),
+        };
         let deep = match terms.is_empty() {
             true => None,
             false => {
-                self.weigh(store, &totals, &lexical.bodies, &mut terms)?;
+                self.weigh(&answer, &stem_of, &mut terms);
                 let shape = self.shape;
                 Some(DeepQuery::new(&self.head.deep, shape, &terms, vectors)?)
             }
         };
-        let names = store.feature_names()?;
         let number = |feature: &becr_model::Feature| {
-            let at = names.iter().position(|name| *name == feature.name);
-            at.map(|at| at as u32)
+            let mut names = answer.feature_names.iter();
+            names
+                .position(|name| *name == feature.name)
+                .map(|at| at as u32)
         };
-        Ok(RankQuery {
+        let named = self.head.others.features.iter().map(number).collect();
+        drop(stems);
+        let query = RankQuery {
             text: text.to_owned(),
             options: *options,
             terms,
             coverage,
             deep,
-            lexical,
-            named: self.head.others.features.iter().map(number).collect(),
+            lexical: LexicalQuery::new(parts, &answer, self.window),
+            named,
             words,
-        })
+        };
+        Ok((query, answer.numbers))
     }
 
-    /// Gives every term its ω. `bodies` has the document frequencies of the words that were looked up already.
-    fn weigh<S>(
+    /// The stems to look up, and for each word of the query the place of its stem among them: those of the lexical part
+    /// and, if the head has terms for stop words, theirs.
+    fn stems<'a>(
         &self,
-        store: &S,
-        totals: &Totals,
-        bodies: &[Option<u32>],
-        terms: &mut [QueryTerm],
-    ) -> Result<(), RankError>
-    where
-        S: DocumentStore + ?Sized,
-    {
-        // Stop words, if the head has them.
-        let missing = terms.iter().filter(|term| bodies[term.position].is_none());
-        let stems: Vec<_> = missing.map(|term| self.analyzer.stem(&term.word)).collect();
-        let names: Vec<&str> = stems.iter().map(AsRef::as_ref).collect();
-        let others = if names.is_empty() {
-            Vec::new()
-        } else {
-            store.stems(&names)?
+        parts: &'a LexicalParts,
+        words: &'a [String],
+    ) -> (Vec<Cow<'a, str>>, Vec<Option<u32>>) {
+        let mut stems: Vec<Cow<'a, str>> = parts.stems.iter().map(Cow::from).collect();
+        let mut stem_of = parts.stem_of.clone();
+        if self.head.deep.stop_words {
+            for (word, stem) in words.iter().zip(&mut stem_of) {
+                if stem.is_none() {
+                    *stem = Some(stems.len() as u32);
+                    stems.push(self.analyzer.stem(word));
+                }
+            }
+        }
+        (stems, stem_of)
+    }
+
+    /// Gives every term its ω, by the document frequency of its word's stem.
+    fn weigh(&self, answer: &Answer<'_>, stem_of: &[Option<u32>], terms: &mut [QueryTerm]) {
+        let body = |term: &QueryTerm| {
+            let stem = stem_of[term.position].and_then(|at| answer.stems.get(at as usize));
+            stem.map_or(0, |stem| stem.frequency.body)
         };
-        let mut others = others.into_iter();
-        let bodies = terms.iter().map(|term| {
-            let other = || others.next().map_or(0, |stem| stem.frequency.body);
-            bodies[term.position].unwrap_or_else(other)
-        });
-        let idf: Vec<f64> = bodies.map(|body| idf(totals.documents, body)).collect();
+        let idf: Vec<f64> = terms
+            .iter()
+            .map(|term| idf(answer.totals.documents, body(term)))
+            .collect();
         let weights = term_weights(self.head.deep.term_weights, &idf);
         for (term, weight) in terms.iter_mut().zip(weights) {
             term.weight = weight;
         }
-        Ok(())
     }
 }
 

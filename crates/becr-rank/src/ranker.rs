@@ -3,7 +3,7 @@
 use crate::{RankError, lexical};
 use becr_footprint::{Engine, Kernels};
 use becr_model::{Head, Similarity};
-use becr_store::{Documents, Shape, Store};
+use becr_store::{Documents, Header, Shape};
 use becr_text::lexical::Analyzer;
 use becr_text::pieces::WordPieces;
 
@@ -64,9 +64,8 @@ impl Ranker {
         })
     }
 
-    /// Joins a head with the index that a store belongs to; refuses a head of another encoder.
-    pub fn for_store(store: &Store, head: Head, pieces: WordPieces) -> Result<Self, RankError> {
-        let header = store.header();
+    /// Joins a head with the store that has this header; refuses a head of another encoder.
+    pub fn for_store(header: &Header, head: Head, pieces: WordPieces) -> Result<Self, RankError> {
         if head.encoder_id != header.encoder_id {
             return Err(RankError::OtherEncoder {
                 head: head.encoder_id,

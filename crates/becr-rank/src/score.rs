@@ -5,7 +5,8 @@ use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
 use crate::vector::Related;
 use crate::{RankError, RankQuery, Ranker};
 use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
-use becr_store::{DocumentStore, FetchBuffer, Record};
+use becr_store::{DocumentStore, FetchBuffer, Found, Record};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// A document to score.
@@ -102,7 +103,8 @@ impl Sums {
 }
 
 impl Ranker {
-    /// Scores candidates, in their order. The same document may stand in the list more than once.
+    /// Scores candidates, in their order: `None` for one whose record is not there, as when it was deleted after its number was
+    /// looked up. The same document may stand in the list more than once.
     ///
     /// The score of a document depends on the query, its record, its features and the collection; and on the
     /// other candidates only where the head uses `first_stage`, which is relative to the list.
@@ -112,15 +114,15 @@ impl Ranker {
         store: &S,
         candidates: &[Candidate<'_>],
         work: &mut RankWorkspace,
-    ) -> Result<Vec<Scored>, RankError>
+    ) -> Result<Vec<Option<Scored>>, RankError>
     where
         S: DocumentStore + ?Sized,
     {
-        let mut scored = Vec::with_capacity(candidates.len());
+        let mut scored = vec![None; candidates.len()];
         self.each(store, candidates, work, |turn, buffers| {
             let candidate = &candidates[turn.place];
             let sums = self.sums(query, &turn, candidate, buffers)?;
-            scored.push(Scored {
+            scored[turn.place] = Some(Scored {
                 number: candidate.number,
                 score: sums.total() as f32,
                 deep: sums.deep as f32,
@@ -133,42 +135,76 @@ impl Ranker {
     }
 
     /// Reads and checks the candidates' records one after the other and visits each while it is in the cache. The
-    /// first stage's feature is set already.
+    /// first stage's feature is set already. Returns the place of the first candidate that has no record, if there is one.
     pub(crate) fn each<S, E>(
         &self,
         store: &S,
         candidates: &[Candidate<'_>],
         work: &mut RankWorkspace,
         mut visit: impl FnMut(Turn<'_>, &mut Buffers) -> Result<(), E>,
-    ) -> Result<(), E>
+    ) -> Result<Option<usize>, E>
     where
         S: DocumentStore + ?Sized,
         E: From<RankError>,
     {
+        let shape = store.header().shape;
+        if shape != self.shape {
+            let ranker = self.shape;
+            return Err(RankError::Shape {
+                ranker,
+                store: shape,
+            }
+            .into());
+        }
         let RankWorkspace { fetch, buffers } = work;
         buffers.timing = Timing::default();
-        let begun = Instant::now();
+        let mut waiting = Instant::now();
         let numbers: Vec<u64> = candidates.iter().map(|c| c.number).collect();
-        let found = store.fetch(&numbers, fetch).map_err(RankError::from)?;
         let scale = FirstStageScale::new(candidates);
-        buffers.timing.fetch += begun.elapsed();
-        for (place, number) in numbers.into_iter().enumerate() {
-            let begun = Instant::now();
-            let next = found.get(place + 1).copied().flatten();
-            let found = found[place].ok_or(RankError::NoDocument(number))?;
-            let record = found.check().map_err(RankError::from)?;
-            let document = self.document(&record)?;
-            buffers.timing.fetch += begun.elapsed();
-            buffers.lexical[FIRST_STAGE] = scale.value(candidates[place].first_stage);
-            let turn = Turn {
-                place,
-                record,
-                document,
-                next: next.map_or(&[], |next| next.bytes()),
-            };
-            visit(turn, buffers)?;
+        let (mut missing, mut fault) = (None, None);
+        let mut chunk = |first: usize, found: &[Option<Found<'_>>]| -> Result<(), E> {
+            buffers.timing.fetch += waiting.elapsed();
+            for (at, record) in found.iter().enumerate() {
+                let place = first + at;
+                let Some(record) = record else {
+                    missing.get_or_insert(place);
+                    continue;
+                };
+                let begun = Instant::now();
+                let next = found.get(at + 1).copied().flatten();
+                let record = record.check().map_err(RankError::from)?;
+                let document = self.document(&record)?;
+                buffers.timing.fetch += begun.elapsed();
+                buffers.lexical[FIRST_STAGE] = scale.value(candidates[place].first_stage);
+                let turn = Turn {
+                    place,
+                    record,
+                    document,
+                    next: next.map_or(&[], |next| next.bytes()),
+                };
+                visit(turn, buffers)?;
+            }
+            waiting = Instant::now();
+            Ok(())
+        };
+        let fetched = store.fetch(
+            &numbers,
+            fetch,
+            &mut |first, found| match chunk(first, found) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    fault = Some(error);
+                    ControlFlow::Break(())
+                }
+            },
+        );
+        match fault {
+            Some(error) => Err(error),
+            None => {
+                fetched.map_err(RankError::from)?;
+                Ok(missing)
+            }
         }
-        Ok(())
     }
 
     /// A record's footprints, as the engine takes them.

@@ -51,7 +51,8 @@ impl Ranker {
                 layers,
             });
         }
-        let text = store.text(number)?.ok_or(RankError::Text {
+        let text = store.texts(&[number])?.pop().flatten();
+        let text = text.ok_or(RankError::Text {
             number,
             reason: "its text was not kept; build the index with texts to see them",
         })?;

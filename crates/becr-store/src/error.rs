@@ -1,10 +1,10 @@
 //! What can go wrong with a store.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why a store could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The file system refused.
     #[error("{}: {action}: {source}", path.display())]
@@ -40,12 +40,29 @@ pub enum StoreError {
     Engine {
         /// The store.
         path: PathBuf,
-        /// What LMDB said.
-        source: heed::Error,
+        /// What the engine said.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The directory holds no store.
-    #[error("{}: there is no document store here; was the index built with --lexical-only?", .0.display())]
+    #[error("{}: there is no document store here; an index for lexical search alone has none", .0.display())]
     Missing(PathBuf),
+    /// The folder has another store than the one that is open under its path.
+    #[error(
+        "{}: the store was replaced by another one while the old one is still in use here; let go of the old one, \
+         its snapshots too, and open it again", .0.display()
+    )]
+    Replaced(PathBuf),
+    /// Too many snapshots at a time.
+    #[error(
+        "{}: all {readers} places for readers are taken; let go of snapshots, or end other programs that read the index",
+        path.display()
+    )]
+    Readers {
+        /// The store.
+        path: PathBuf,
+        /// How many places there are.
+        readers: u32,
+    },
     /// The store was made for another encoder.
     #[error(
         "{}: the index was encoded with encoder {found}, the model at hand is encoder {expected}; \
@@ -69,6 +86,30 @@ pub enum StoreError {
         /// How it shows.
         reason: String,
     },
+    /// An external id that is too long.
+    #[error(
+        "the id of a document has {bytes} bytes, {limit} are possible: {id:?}…; give it a shorter one",
+        limit = crate::MAX_ID_BYTES
+    )]
+    LongId {
+        /// How it begins.
+        id: String,
+        /// Its length.
+        bytes: usize,
+    },
+    /// Another writer was faster.
+    #[error(
+        "{}: the store is at generation {found}, the change was made from generation {expected}; make it again",
+        path.display()
+    )]
+    Conflict {
+        /// The store.
+        path: PathBuf,
+        /// The store's generation.
+        found: u64,
+        /// The generation that the change was made from.
+        expected: u64,
+    },
     /// What is to be written does not fit the store.
     #[error("{what}: {reason}")]
     Refused {
@@ -80,29 +121,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Turns the engine's errors into ours, for `map_err`.
-    pub(crate) fn engine(path: &Path) -> impl Fn(heed::Error) -> Self + use<> {
-        let path = path.to_owned();
-        move |source| match source {
-            heed::Error::Io(e)
-                if matches!(
-                    e.kind(),
-                    ErrorKind::StorageFull | ErrorKind::FileTooLarge | ErrorKind::QuotaExceeded
-                ) =>
-            {
-                Self::Full(path.clone())
-            }
-            source => Self::Engine {
-                path: path.clone(),
-                source,
-            },
-        }
-    }
-
-    pub(crate) fn io(
-        path: &Path,
-        action: &'static str,
-    ) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    /// Turns the errors of the file system into ours, for `map_err`.
+    pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io {
             path,

@@ -3,7 +3,7 @@
 
 use crate::Shape;
 use becr_text::groups::{Slot, TokenGroup};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 const CHECKSUM: usize = 8;
 
@@ -21,19 +21,21 @@ pub fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes)
 }
 
-/// How many vectors a group has.
-pub(crate) fn slots(group: &TokenGroup) -> usize {
-    match group {
-        TokenGroup::Unigram(_) => 1,
-        TokenGroup::Pair(..) => 2,
+impl GroupRecord<'_> {
+    /// How many vectors a group has.
+    pub fn slots(group: &TokenGroup) -> usize {
+        match group {
+            TokenGroup::Unigram(_) => 1,
+            TokenGroup::Pair(..) => 2,
+        }
     }
-}
 
-/// The value to store for footprints in the order layer, slot.
-pub(crate) fn encode(footprints: &[u8]) -> Vec<u8> {
-    let mut bytes = xxh3_64(footprints).to_le_bytes().to_vec();
-    bytes.extend_from_slice(footprints);
-    bytes
+    /// The value to store for footprints in the order layer, slot.
+    pub fn encode(footprints: &[u8]) -> Vec<u8> {
+        let mut bytes = XxHash3_64::oneshot(footprints).to_le_bytes().to_vec();
+        bytes.extend_from_slice(footprints);
+        bytes
+    }
 }
 
 impl<'a> GroupRecord<'a> {
@@ -43,7 +45,7 @@ impl<'a> GroupRecord<'a> {
         let (sum, footprints) = bytes
             .split_first_chunk::<CHECKSUM>()
             .ok_or("it is too short")?;
-        if xxh3_64(footprints) != u64::from_le_bytes(*sum) {
+        if XxHash3_64::oneshot(footprints) != u64::from_le_bytes(*sum) {
             return Err("its checksum does not match its bytes");
         }
         let footprint_bytes = usize::from(shape.bits) / 8;
@@ -94,25 +96,25 @@ mod tests {
 
     #[test]
     fn slots_and_layers_find_their_footprints() {
-        let bytes = encode(&(0..16).collect::<Vec<u8>>());
+        let bytes = GroupRecord::encode(&(0..16).collect::<Vec<u8>>());
         let pair = GroupRecord::decode(&bytes, 2, SHAPE).unwrap();
         assert_eq!(pair.footprint(0, Slot::First), [0, 1, 2, 3]);
         assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
         assert!(pair.vector(Slot::Second).is_empty());
         let wide = Shape { vector: 1, ..SHAPE };
-        let bytes = encode(&(0..24).collect::<Vec<u8>>());
+        let bytes = GroupRecord::encode(&(0..24).collect::<Vec<u8>>());
         let pair = GroupRecord::decode(&bytes, 2, wide).unwrap();
         assert_eq!(pair.footprint(1, Slot::Second), [12, 13, 14, 15]);
         assert_eq!(pair.vector(Slot::First), [16, 17, 18, 19]);
         assert_eq!(pair.vector(Slot::Second), [20, 21, 22, 23]);
-        let bytes = encode(&[7; 8]);
+        let bytes = GroupRecord::encode(&[7; 8]);
         let word = GroupRecord::decode(&bytes, 1, SHAPE).unwrap();
         assert_eq!(word.footprint(1, Slot::Second), [7; 4]);
     }
 
     #[test]
     fn damage_is_seen() {
-        let mut bytes = encode(&[7; 8]);
+        let mut bytes = GroupRecord::encode(&[7; 8]);
         assert!(GroupRecord::decode(&bytes, 2, SHAPE).is_err(), "wrong size");
         bytes[9] ^= 4;
         assert!(

@@ -1,71 +1,63 @@
-//! What an index knows of its documents and of token groups, in LMDB.
+//! What a store of documents and token groups holds, and what re-ranking asks of it, whoever keeps it.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`Store`] | one environment with its tables, bound to an encoder |
-//! | [`Update`] | a change, all or nothing, that keeps the statistics exact |
-//! | [`Snapshot`] | a consistent view, lending records straight from the memory map |
+//! | [`Header`], [`Shape`] | what a store is bound to |
 //! | [`Record`], [`ForwardIndex`] | a document as one checked value |
 //! | [`GroupRecord`] | a token group's footprints |
-//! | [`DocumentStore`], [`GroupStore`] | what re-ranking asks of a store, embedded or not |
+//! | [`Totals`], [`Stem`], [`DocumentFrequency`] | collection statistics |
+//! | [`DocumentStore`] | what re-ranking asks of a store, embedded or not |
+//! | [`StoreContents`] | what else a store tells, to writers and to checks |
+//! | [`WriteStore`], [`Batch`] | what a store does with a change |
+//! | [`Update`] | a change in the making: tokenising, stemming, counting |
+//! | [`digest()`], [`verify()`] | what a store holds, as a hash; whether it is sound |
+//!
+//! The crates `becr-lmdb`, on disk, and `becr-memory` are stores.
 //!
 //! Documents are independent of each other: to add, change or delete one touches its record and the counts of
 //! its own words, whatever the size of the collection.
-//!
-//! ```
-//! use becr_store::{Header, NewDocument, Shape, Store};
-//!
-//! let folder = tempfile::tempdir()?;
-//! let header = Header::new("encoder-1", Shape::new(1, 32), 3);
-//! let store = Store::create(folder.path(), &header)?;
-//! let mut update = store.update()?;
-//! update.put(&NewDocument {
-//!     id: "bread",
-//!     text: "Dense crumbs",
-//!     footprints: &[1, 2, 3, 4],
-//!     mean: &[0; 4],
-//!     ..Default::default()
-//! })?;
-//! update.commit()?;
-//!
-//! let snapshot = store.snapshot()?;
-//! let number = snapshot.number("bread")?.unwrap();
-//! assert_eq!(snapshot.record(number)?.unwrap().footprints(), [1, 2, 3, 4]);
-//! assert_eq!(snapshot.stem("crumb")?.frequency.body, 1);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
+mod batch;
 mod checksum;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod contents;
 mod digest;
-mod env;
+mod document;
+mod draft;
 mod error;
+mod fetch;
 mod forward;
 mod group;
-mod keys;
+mod header;
+pub mod keys;
 mod record;
-mod size;
-mod snapshot;
 mod statistics;
-mod store;
-#[cfg(test)]
-mod tests;
 mod text;
+mod tokenised;
 mod traits;
 mod update;
 mod varint;
 mod verify;
+mod vocabulary;
 mod wanted;
 
+pub use batch::{
+    Batch, DeletedDocument, NewWord, PairChange, StemChange, StoredDocument, StoredGroup,
+    WriteStore,
+};
+pub use contents::{StoreContents, Table, VisitRows};
+pub use digest::digest;
+pub use document::{MAX_ID_BYTES, NewDocument};
 pub use error::StoreError;
+pub use fetch::{FetchBuffer, Found};
 pub use forward::{ForwardIndex, Words};
 pub use group::{GroupRecord, words};
+pub use header::{Documents, FORMAT, Header};
 pub use record::{NewRecord, Record, Shape};
-pub use size::TableSize;
-pub use snapshot::{Snapshot, Stem};
-pub use statistics::{DocumentFrequency, Totals};
-pub use store::{Documents, Header, Store};
+pub use statistics::{DocumentFrequency, Field, FrequencyChange, Stem, Totals};
 pub use text::Text;
-pub use traits::{DocumentStore, FetchBuffer, Found, GroupStore};
-pub use update::{NewDocument, Update};
-pub use verify::Findings;
+pub use traits::{Answer, DocumentStore, Question, SplitWord, VisitRecords};
+pub use update::Update;
+pub use verify::{Findings, verify};
 pub use wanted::Wanted;

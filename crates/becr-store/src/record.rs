@@ -62,7 +62,7 @@ impl Shape {
     }
 
     /// Bytes of a token group of `slots` words.
-    pub(crate) fn group_bytes(self, slots: usize) -> usize {
+    pub fn group_bytes(self, slots: usize) -> usize {
         let footprints = usize::from(self.layers) * usize::from(self.bits) / 8;
         slots * (footprints + 4 * usize::from(self.vector))
     }
@@ -101,8 +101,8 @@ pub struct Record<'a> {
 }
 
 impl NewRecord<'_> {
-    /// The record's bytes.
-    pub(crate) fn encode(&self, shape: Shape) -> Result<Vec<u8>, &'static str> {
+    /// The record's bytes; the error says what does not fit the store.
+    pub fn encode(&self, shape: Shape) -> Result<Vec<u8>, &'static str> {
         let layers = usize::from(shape.layers);
         if !self.footprints.len().is_multiple_of(layers.max(1))
             || (layers == 0 && !self.footprints.is_empty())
@@ -264,8 +264,8 @@ impl<'a> Record<'a> {
         self.bytes
     }
 
-    /// [`Record::decode`] with the error of a store.
-    pub(crate) fn read(
+    /// [`Record::decode`] with the error of the store at `path`; `what` names the record in it.
+    pub fn read(
         bytes: &'a [u8],
         path: &Path,
         what: impl FnOnce() -> String,

@@ -1,5 +1,6 @@
 //! Collection statistics, exact under every change.
 
+use crate::StemChange;
 use serde::{Deserialize, Serialize};
 
 /// Sums over all documents.
@@ -29,9 +30,10 @@ pub struct DocumentFrequency {
 }
 
 impl DocumentFrequency {
-    pub(crate) const BYTES: usize = 8;
+    const BYTES: usize = 8;
 
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+    /// Reads what [`DocumentFrequency::bytes`] wrote; `None` if it cannot be.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let (title, rest) = bytes.split_first_chunk()?;
         let body = rest.first_chunk()?;
         Some(Self {
@@ -40,7 +42,8 @@ impl DocumentFrequency {
         })
     }
 
-    pub(crate) fn bytes(self) -> [u8; Self::BYTES] {
+    /// As it is stored.
+    pub fn bytes(self) -> [u8; 8] {
         let mut bytes = [0; Self::BYTES];
         bytes[..4].copy_from_slice(&self.title.to_le_bytes());
         bytes[4..].copy_from_slice(&self.body.to_le_bytes());
@@ -48,7 +51,7 @@ impl DocumentFrequency {
     }
 
     /// The frequency after a change; never below nothing.
-    pub(crate) fn changed(self, change: Change) -> Self {
+    pub fn changed(self, change: FrequencyChange) -> Self {
         Self {
             title: self.title.saturating_add_signed(change.title),
             body: self.body.saturating_add_signed(change.body),
@@ -57,48 +60,64 @@ impl DocumentFrequency {
 }
 
 /// A change of a document frequency.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Change {
-    pub(crate) title: i32,
-    pub(crate) body: i32,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FrequencyChange {
+    /// Documents more, or fewer, with it in the title.
+    pub title: i32,
+    /// The same for the body.
+    pub body: i32,
 }
 
-impl Change {
-    pub(crate) fn add(&mut self, field: Field, by: i32) {
+impl FrequencyChange {
+    /// Counts one document in (`by` = 1) or out (−1).
+    pub fn add(&mut self, field: Field, by: i32) {
         match field {
             Field::Title => self.title += by,
             Field::Body => self.body += by,
         }
     }
 
-    pub(crate) fn is_nothing(self) -> bool {
+    /// Whether nothing is left of it.
+    pub fn is_nothing(self) -> bool {
         self.title == 0 && self.body == 0
     }
 }
 
 /// A part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub enum Field {
+    /// The title.
     Title,
+    /// The text.
     Body,
 }
 
-/// A stem's entry: its document frequencies, then the numbers of the words that have it.
+/// A stem in the collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct StemEntry {
-    pub(crate) frequency: DocumentFrequency,
-    pub(crate) words: Vec<u32>,
+pub struct Stem {
+    /// In how many documents it occurs.
+    pub frequency: DocumentFrequency,
+    /// The numbers of the words that have it, as forward indexes use them.
+    pub words: Vec<u32>,
 }
 
-impl StemEntry {
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+impl Stem {
+    /// Reads what [`Stem::bytes`] wrote; `None` if it cannot be.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let frequency = DocumentFrequency::read(bytes)?;
         let (words, rest) = bytes[DocumentFrequency::BYTES..].as_chunks();
         let words = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
         rest.is_empty().then_some(Self { frequency, words })
     }
 
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    /// Counts a change in.
+    pub fn change(&mut self, change: &StemChange) {
+        self.frequency = self.frequency.changed(change.change);
+        self.words.extend(&change.words);
+    }
+
+    /// As it is stored: the document frequencies, then the numbers of the words.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.frequency.bytes().to_vec();
         self.words
             .iter()
@@ -112,16 +131,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_round_trip() {
-        let entry = StemEntry {
+    fn stems_round_trip() {
+        let stem = Stem {
             frequency: DocumentFrequency {
                 title: 3,
                 body: 70_000,
             },
             words: vec![1, 9, 1 << 30],
         };
-        assert_eq!(StemEntry::read(&entry.bytes()), Some(entry.clone()));
-        assert_eq!(StemEntry::read(&entry.bytes()[..9]), None);
-        assert_eq!(StemEntry::read(&[]), None);
+        assert_eq!(Stem::read(&stem.bytes()), Some(stem.clone()));
+        assert_eq!(Stem::read(&stem.bytes()[..9]), None);
+        assert_eq!(Stem::read(&[]), None);
     }
 }

@@ -14,7 +14,8 @@ const LEVEL: i32 = 3;
 const BORDER: u8 = 0xff;
 
 impl Text {
-    pub(crate) fn encode(title: &str, text: &str) -> std::io::Result<Vec<u8>> {
+    /// Title and text, compressed.
+    pub fn encode(title: &str, text: &str) -> std::io::Result<Vec<u8>> {
         let mut plain = Vec::with_capacity(title.len() + text.len() + 1);
         plain.extend_from_slice(title.as_bytes());
         plain.push(BORDER);
@@ -22,7 +23,8 @@ impl Text {
         zstd::encode_all(plain.as_slice(), LEVEL)
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Reads what [`Text::encode`] wrote; `None` if it cannot be.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let plain = zstd::decode_all(bytes).ok()?;
         let border = plain.iter().position(|&byte| byte == BORDER)?;
         let (title, text) = (&plain[..border], &plain[border + 1..]);

@@ -1,433 +1,102 @@
-//! What re-ranking asks of a store, whoever keeps it.
+//! What re-ranking and writing ask of a store, whoever keeps it.
 //!
-//! Every question is put for a whole list at once, so that a store behind a network answers in one round trip.
-//! [`Snapshot`], the embedded implementation, lends what lies in its memory map; an implementation that has to
-//! fetch puts the bytes into the caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer
-//! and use it again for every query.
+//! Every question is put for a whole list at once, so that a store behind a network answers in one round trip. Re-ranking a list
+//! takes two: [`DocumentStore::look_up`] for the query and the candidates' ids, [`DocumentStore::fetch`] for the records;
+//! [`DocumentStore::texts`] is for what is shown.
+//!
+//! An embedded implementation lends what lies in its memory map; one that has to fetch puts the bytes into the
+//! caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer and use it again for every query.
 
-use crate::{DocumentFrequency, GroupRecord, Record, Snapshot, Stem, StoreError, Text, Totals};
+use crate::{DocumentFrequency, FetchBuffer, Found, GroupRecord, Header, Stem, StoreError};
+use crate::{Text, Totals};
 use becr_text::groups::TokenGroup;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Documents by number, and what the collection as a whole says of words.
+/// What re-ranking asks of a store.
 pub trait DocumentStore {
+    /// What the store was made for.
+    fn header(&self) -> &Header;
+
+    /// What errors call the store.
+    fn path(&self) -> &Path;
+
+    /// Answers everything that a query and a list of candidates ask of the collection, in one round trip.
+    fn look_up<'a>(
+        &'a self,
+        question: &Question<'_>,
+        buffer: &'a mut FetchBuffer,
+    ) -> Result<Answer<'a>, StoreError>;
+
+    /// Finds the records of documents and hands them to `visit` in the order of `numbers`, in chunks as they arrive: the
+    /// place of the first one, then the records, `None` where there is no document. One request, however many chunks
+    /// the answer has.
+    ///
+    /// They are found, and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the
+    /// processor's cache for whoever scores it next. After a `Break` no more are handed out.
+    fn fetch(
+        &self,
+        numbers: &[u64],
+        buffer: &mut FetchBuffer,
+        visit: &mut VisitRecords<'_>,
+    ) -> Result<(), StoreError>;
+
+    /// Titles and texts of documents in the order of `numbers`, where they were kept.
+    fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError>;
+
     /// The numbers of documents, in the order of `ids`; `None` for ids that the store does not have.
-    fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError>;
-
-    /// The records of documents in the order of `numbers`; `None` where there is no document. They are found,
-    /// and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the processor's
-    /// cache for whoever scores it next.
-    fn fetch<'a>(
-        &'a self,
-        numbers: &[u64],
-        buffer: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<Found<'a>>>, StoreError>;
-
-    /// Sums over all documents.
-    fn totals(&self) -> Result<Totals, StoreError>;
-
-    /// The numbers that forward indexes have for words; `None` for words that no document ever had.
-    fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError>;
-
-    /// What the collection knows of each stem. One that no document has is in none.
-    fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError>;
-
-    /// In how many documents each pair occurs: exactly for pairs in the token store, `None` for others.
-    fn pairs(&self, pairs: &[TokenGroup]) -> Result<Vec<Option<DocumentFrequency>>, StoreError>;
-
-    /// Names of the features that records have, by number.
-    fn feature_names(&self) -> Result<Vec<String>, StoreError>;
-
-    /// A document's title and text, if they were kept.
-    fn text(&self, number: u64) -> Result<Option<Text>, StoreError>;
-}
-
-/// Token groups by their words.
-pub trait GroupStore {
-    /// The footprints of token groups, checked, in the order of `groups`; `None` for groups that were not
-    /// kept.
-    fn fetch_groups<'a>(
-        &'a self,
-        groups: &[TokenGroup],
-        buffer: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<GroupRecord<'a>>>, StoreError>;
-}
-
-/// A record that was found and not yet read.
-#[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
-    number: u64,
-    bytes: &'a [u8],
-    source: &'a Path,
-}
-
-impl<'a> Found<'a> {
-    /// The bytes of a document's record; `source` is the store's name in errors.
-    pub fn new(number: u64, bytes: &'a [u8], source: &'a Path) -> Self {
-        Self {
-            number,
-            bytes,
-            source,
-        }
-    }
-
-    /// The record, every byte checked.
-    pub fn check(&self) -> Result<Record<'a>, StoreError> {
-        Record::read(self.bytes, self.source, || {
-            format!("the record of document {}", self.number)
-        })
-    }
-
-    /// The record as it is stored, unchecked: for fetching it ahead.
-    pub fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
-
-    /// Its footprints, unchecked: for measuring what they alone cost.
-    pub fn footprints(&self) -> &'a [u8] {
-        crate::record::footprints(self.bytes)
-    }
-}
-
-/// Bytes fetched from elsewhere: values one after the other, some of which may be missing.
-#[derive(Debug, Default)]
-pub struct FetchBuffer {
-    bytes: Vec<u8>,
-    /// Where each value lies; `None` for one that is not there.
-    values: Vec<Option<std::ops::Range<usize>>>,
-}
-
-impl FetchBuffer {
-    /// Forgets the values, keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.values.clear();
-    }
-
-    /// Takes the next value.
-    pub fn push(&mut self, value: Option<&[u8]>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(value.unwrap_or_default());
-        self.values.push(value.map(|_| start..self.bytes.len()));
-    }
-
-    /// The values, in the order in which they came.
-    pub fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let lend = |range: std::ops::Range<usize>| &self.bytes[range];
-        self.values.iter().map(move |range| range.clone().map(lend))
-    }
-}
-
-/// Nothing is copied: the buffer stays as it is.
-impl DocumentStore for Snapshot<'_> {
     fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-        ids.iter().map(|id| self.number(id)).collect()
-    }
-
-    fn fetch<'a>(
-        &'a self,
-        numbers: &[u64],
-        _: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<Found<'a>>>, StoreError> {
-        self.find(numbers)
-    }
-
-    fn totals(&self) -> Result<Totals, StoreError> {
-        self.totals()
-    }
-
-    fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError> {
-        words.iter().map(|word| self.word(word)).collect()
-    }
-
-    fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError> {
-        stems.iter().map(|stem| self.stem(stem)).collect()
-    }
-
-    fn pairs(&self, pairs: &[TokenGroup]) -> Result<Vec<Option<DocumentFrequency>>, StoreError> {
-        pairs.iter().map(|pair| self.pair(pair)).collect()
-    }
-
-    fn feature_names(&self) -> Result<Vec<String>, StoreError> {
-        self.feature_names()
-    }
-
-    fn text(&self, number: u64) -> Result<Option<Text>, StoreError> {
-        self.text(number)
-    }
-}
-
-/// Nothing is copied: the buffer stays as it is.
-impl GroupStore for Snapshot<'_> {
-    fn fetch_groups<'a>(
-        &'a self,
-        groups: &[TokenGroup],
-        _: &'a mut FetchBuffer,
-    ) -> Result<Vec<Option<GroupRecord<'a>>>, StoreError> {
-        groups.iter().map(|group| self.group(group)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Header, NewDocument, Shape, Store, group};
-    use becr_text::groups::Slot;
-    use std::collections::HashMap;
-
-    const SHAPE: Shape = Shape {
-        layers: 2,
-        bits: 32,
-        vector: 0,
-    };
-
-    /// A store that hands out copies, as one behind a network does: records as bytes by key.
-    #[derive(Default)]
-    struct InMemory {
-        numbers: HashMap<String, u64>,
-        records: HashMap<u64, Vec<u8>>,
-        texts: HashMap<u64, Text>,
-        words: HashMap<String, u32>,
-        stems: HashMap<String, Stem>,
-        pairs: HashMap<TokenGroup, DocumentFrequency>,
-        groups: HashMap<TokenGroup, Vec<u8>>,
-        totals: Totals,
-        feature_names: Vec<String>,
-    }
-
-    fn damaged(what: String, reason: &str) -> StoreError {
-        StoreError::Damaged {
-            path: "memory".into(),
-            what,
-            reason: reason.into(),
-        }
-    }
-
-    impl DocumentStore for InMemory {
-        fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
-            Ok(ids
-                .iter()
-                .map(|&id| self.numbers.get(id).copied())
-                .collect())
-        }
-
-        fn fetch<'a>(
-            &'a self,
-            numbers: &[u64],
-            buffer: &'a mut FetchBuffer,
-        ) -> Result<Vec<Option<Found<'a>>>, StoreError> {
-            buffer.clear();
-            numbers
-                .iter()
-                .for_each(|number| buffer.push(self.records.get(number).map(Vec::as_slice)));
-            let found = |(&number, bytes): (&u64, Option<&'a [u8]>)| {
-                bytes.map(|bytes| Found::new(number, bytes, Path::new("memory")))
-            };
-            Ok(numbers.iter().zip(buffer.values()).map(found).collect())
-        }
-
-        fn totals(&self) -> Result<Totals, StoreError> {
-            Ok(self.totals)
-        }
-
-        fn words(&self, words: &[&str]) -> Result<Vec<Option<u32>>, StoreError> {
-            Ok(words
-                .iter()
-                .map(|&word| self.words.get(word).copied())
-                .collect())
-        }
-
-        fn stems(&self, stems: &[&str]) -> Result<Vec<Stem>, StoreError> {
-            let find = |stem: &&str| self.stems.get(*stem).cloned().unwrap_or_default();
-            Ok(stems.iter().map(find).collect())
-        }
-
-        fn pairs(
-            &self,
-            pairs: &[TokenGroup],
-        ) -> Result<Vec<Option<DocumentFrequency>>, StoreError> {
-            Ok(pairs
-                .iter()
-                .map(|pair| self.pairs.get(pair).copied())
-                .collect())
-        }
-
-        fn feature_names(&self) -> Result<Vec<String>, StoreError> {
-            Ok(self.feature_names.clone())
-        }
-
-        fn text(&self, number: u64) -> Result<Option<Text>, StoreError> {
-            Ok(self.texts.get(&number).cloned())
-        }
-    }
-
-    impl GroupStore for InMemory {
-        fn fetch_groups<'a>(
-            &'a self,
-            groups: &[TokenGroup],
-            buffer: &'a mut FetchBuffer,
-        ) -> Result<Vec<Option<GroupRecord<'a>>>, StoreError> {
-            buffer.clear();
-            groups
-                .iter()
-                .for_each(|group| buffer.push(self.groups.get(group).map(Vec::as_slice)));
-            let read = |(group, bytes): (&TokenGroup, Option<&'a [u8]>)| match bytes {
-                Some(bytes) => GroupRecord::decode(bytes, group::slots(group), SHAPE)
-                    .map(Some)
-                    .map_err(|reason| damaged(group.to_string(), reason)),
-                None => Ok(None),
-            };
-            groups.iter().zip(buffer.values()).map(read).collect()
-        }
-    }
-
-    fn groups() -> [TokenGroup; 3] {
-        let pair = |a: &str, b: &str| TokenGroup::Pair(a.into(), b.into());
-        [
-            pair("river", "bank"),
-            TokenGroup::Unigram("river".into()),
-            pair("bank", "river"),
-        ]
-    }
-
-    fn embedded(dir: &std::path::Path) -> Store {
-        let store = Store::create(dir, &Header::new("encoder-1", SHAPE, 2)).unwrap();
-        let mut update = store.update().unwrap();
-        let [pair, unigram, _] = groups();
-        let footprints: Vec<u8> = (0..16).collect();
-        update.put_group(&pair, &footprints).unwrap();
-        update.put_group(&unigram, &footprints[..8]).unwrap();
-        for (id, text, cls) in [
-            ("a", "The river banks", 0.5),
-            ("b", "river bank loans", 2.0),
-        ] {
-            let document = NewDocument {
-                id,
-                title: "Rivers",
-                text,
-                keep_text: id == "a",
-                tokens: 2,
-                cls,
-                footprints: &[cls as u8; 16],
-                mean: &[1; 4],
-                features: &[("pagerank".into(), cls)],
-                ..Default::default()
-            };
-            update.put(&document).unwrap();
-        }
-        update.commit().unwrap();
-        store
-    }
-
-    const IDS: [&str; 3] = ["b", "nobody", "a"];
-    const WORDS: [&str; 2] = ["banks", "zebras"];
-    const STEMS: [&str; 3] = ["river", "zebra", "loan"];
-
-    /// Takes over what the snapshot says, value by value.
-    fn copied(snapshot: &Snapshot<'_>) -> InMemory {
-        let mut memory = InMemory {
-            totals: snapshot.totals().unwrap(),
-            feature_names: snapshot.feature_names().unwrap(),
-            ..Default::default()
+        let question = Question {
+            ids,
+            ..Question::default()
         };
-        for row in snapshot.documents().unwrap() {
-            let (number, id) = row.unwrap();
-            memory.numbers.insert(id.into(), number);
-            let record = snapshot.record(number).unwrap().unwrap();
-            memory.records.insert(number, record.bytes().to_vec());
-            if let Some(text) = snapshot.text(number).unwrap() {
-                memory.texts.insert(number, text);
-            }
-        }
-        for word in WORDS {
-            if let Some(number) = snapshot.word(word).unwrap() {
-                memory.words.insert(word.into(), number);
-            }
-        }
-        for stem in STEMS {
-            memory
-                .stems
-                .insert(stem.into(), snapshot.stem(stem).unwrap());
-        }
-        for group in groups() {
-            if let Some(record) = snapshot.group(&group).unwrap() {
-                memory
-                    .groups
-                    .insert(group.clone(), group::encode(record.footprints()));
-            }
-            if let Some(frequency) = snapshot.pair(&group).unwrap() {
-                memory.pairs.insert(group, frequency);
-            }
-        }
-        memory
+        Ok(self
+            .look_up(&question, &mut FetchBuffer::default())?
+            .numbers)
     }
+}
 
-    /// All that a ranker would ask, as readable rows.
-    fn answers<S: DocumentStore + GroupStore>(store: &S, buffer: &mut FetchBuffer) -> Vec<String> {
-        let mut rows = Vec::new();
-        let found = store.numbers(&IDS).unwrap();
-        rows.push(format!("{found:?}"));
-        // A number that no document has goes along.
-        let numbers: Vec<u64> = found.into_iter().flatten().chain([99]).collect();
-        for record in store.fetch(&numbers, buffer).unwrap() {
-            rows.push(match record.map(|found| found.check().unwrap()) {
-                Some(record) => format!(
-                    "{} {} {:?} {:?} {} {:?} {:?} {:?}",
-                    record.tokens(),
-                    record.cls(),
-                    record.footprints(),
-                    record.mean(),
-                    record.share(),
-                    record.lengths(),
-                    record.features().collect::<Vec<_>>(),
-                    record.forward().words()
-                ),
-                None => "none".into(),
-            });
-        }
-        for group in store.fetch_groups(&groups(), buffer).unwrap() {
-            let second = |group: GroupRecord<'_>| format!("{:?}", group.footprint(1, Slot::Second));
-            rows.push(group.map_or("none".into(), second));
-        }
-        rows.push(format!("{:?}", store.totals().unwrap()));
-        rows.push(format!("{:?}", store.words(&WORDS).unwrap()));
-        rows.push(format!("{:?}", store.stems(&STEMS).unwrap()));
-        rows.push(format!("{:?}", store.pairs(&groups()).unwrap()));
-        rows.push(format!("{:?}", store.feature_names().unwrap()));
-        for number in numbers {
-            rows.push(format!("{:?}", store.text(number).unwrap()));
-        }
-        rows
-    }
+/// Takes the records of a list, chunk by chunk.
+pub type VisitRecords<'a> = dyn FnMut(usize, &[Option<Found<'_>>]) -> ControlFlow<()> + 'a;
 
-    #[test]
-    fn two_implementations_give_the_same_answers() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = embedded(folder.path());
-        let snapshot = store.snapshot().unwrap();
-        let (mut unused, mut buffer) = (FetchBuffer::default(), FetchBuffer::default());
-        let expected = answers(&snapshot, &mut unused);
-        assert_eq!(answers(&copied(&snapshot), &mut buffer), expected);
-        assert!(
-            unused.bytes.is_empty(),
-            "the memory map is lent, not copied"
-        );
-        assert_eq!(buffer.values().count(), 3, "the last fetch was of groups");
-        assert_eq!(expected[0], "[Some(1), None, Some(0)]");
-        assert_eq!(expected[3], "none");
-        assert_eq!(expected[4..7], ["[12, 13, 14, 15]", "[4, 5, 6, 7]", "none"]);
-    }
+/// Splits a word into its WordPieces.
+pub type SplitWord<'a> = dyn Fn(&str) -> Vec<String> + 'a;
 
-    #[test]
-    fn damage_on_the_way_is_seen() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = embedded(folder.path());
-        let mut memory = copied(&store.snapshot().unwrap());
-        memory.records.get_mut(&0).unwrap()[50] ^= 1;
-        let mut buffer = FetchBuffer::default();
-        let found = memory.fetch(&[1, 0], &mut buffer).unwrap();
-        assert!(found[0].unwrap().check().is_ok());
-        let error = found[1].unwrap().check().unwrap_err();
-        assert!(error.to_string().contains("document 0"), "{error}");
-    }
+/// What is asked of a store in one round trip.
+#[derive(Clone, Copy, Default)]
+pub struct Question<'q> {
+    /// External ids, whose numbers are wanted.
+    pub ids: &'q [&'q str],
+    /// Words, whose numbers are wanted.
+    pub words: &'q [&'q str],
+    /// Stems, of which the document frequency and the words are wanted.
+    pub stems: &'q [&'q str],
+    /// Pairs, whose document frequencies are wanted.
+    pub pairs: &'q [TokenGroup],
+    /// Token groups, whose footprints are wanted.
+    pub groups: &'q [TokenGroup],
+    /// The WordPieces of a word, which are wanted in its place if its uni-gram is among `groups` and not in the store. A store
+    /// that fetches asks for the pieces of all words along with them; one that need not wait asks when a word is missing.
+    pub pieces: Option<&'q SplitWord<'q>>,
+}
+
+/// What a store answers: every list in the order of the question's.
+#[derive(Debug, Clone, Default)]
+pub struct Answer<'a> {
+    /// Sums over all documents.
+    pub totals: Totals,
+    /// Names of the features that records have, by number.
+    pub feature_names: Vec<String>,
+    /// Numbers of documents; `None` for ids that the store does not have.
+    pub numbers: Vec<Option<u64>>,
+    /// The numbers that forward indexes have for words; `None` for words that no document ever had.
+    pub words: Vec<Option<u32>>,
+    /// What the collection knows of each stem. One that no document has is in none.
+    pub stems: Vec<Stem>,
+    /// In how many documents each pair occurs: exactly for pairs in the token store, `None` for others.
+    pub pairs: Vec<Option<DocumentFrequency>>,
+    /// The footprints of token groups, checked; `None` for groups that were not kept.
+    pub groups: Vec<Option<GroupRecord<'a>>>,
+    /// Uni-grams of WordPieces that the store has: of all words whose uni-gram is missing, and maybe of others.
+    pub pieces: Vec<(TokenGroup, GroupRecord<'a>)>,
 }

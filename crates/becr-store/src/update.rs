@@ -1,420 +1,90 @@
-//! Writing: documents and token groups in, statistics kept exact.
+//! Writing: documents and token groups in, statistics kept exact, whoever keeps them.
 
-use crate::forward::Words;
-use crate::statistics::{Change, DocumentFrequency, Field, StemEntry, Totals};
-use crate::{NewRecord, Record, Store, StoreError, Text, group, keys};
+use crate::draft::Draft;
+use crate::tokenised::Tokenised;
+use crate::{NewDocument, StoreError, WriteStore};
 use becr_text::groups::TokenGroup;
-use becr_text::lexical::Analyzer;
-use becr_text::words;
-use heed::RwTxn;
-use rustix::io::Errno;
-use std::collections::{HashMap, HashSet};
 
-/// A document to be stored.
-#[derive(Debug, Clone, Default)]
-pub struct NewDocument<'a> {
-    /// External id.
-    pub id: &'a str,
-    /// Title: its words go into the forward index.
-    pub title: &'a str,
-    /// Text: likewise.
-    pub text: &'a str,
-    /// Keep title and text for display.
-    pub keep_text: bool,
-    /// WordPieces.
-    pub tokens: u32,
-    /// γ·CLS.
-    pub cls: f32,
-    /// Footprints of all layers in tile layout, layer after layer.
-    pub footprints: &'a [u8],
-    /// The mean vector, [`Shape::mean_bytes`](crate::Shape::mean_bytes) of it.
-    pub mean: &'a [u8],
-    /// How much of it there is in the tokens, if footprints are relative to it.
-    pub share: f32,
-    /// The lengths of what the tokens add to it, one per token, if footprints are relative.
-    pub lengths: &'a [u8],
-    /// Named features.
-    pub features: &'a [(String, f32)],
+/// A change of a store, all or nothing: dropped without [`Update::commit`], it never was.
+///
+/// What goes wrong with one document leaves the change as it was before: it can go on without that document.
+///
+/// A store behind a network is asked at most three times for a list of documents, and once to commit.
+pub struct Update<'s, S: WriteStore> {
+    store: &'s S,
+    transaction: S::Transaction<'s>,
+    draft: Draft,
 }
 
-/// A change of the store, all or nothing: dropped without [`Update::commit`], it never was.
-pub struct Update<'s> {
-    store: &'s Store,
-    txn: RwTxn<'s>,
-    totals: Totals,
-    feature_names: Vec<String>,
-    stems: HashMap<String, Change>,
-    pairs: HashMap<(u32, u32), Change>,
-    /// Stems of the words met so far.
-    stem_of: HashMap<u32, String>,
-    analyzer: Analyzer,
-}
-
-impl<'s> Update<'s> {
-    pub(crate) fn new(store: &'s Store, txn: RwTxn<'s>) -> Result<Self, StoreError> {
-        let totals = read_meta(store, &txn, "totals")?;
-        let feature_names = read_meta(store, &txn, "features")?;
+impl<'s, S: WriteStore> Update<'s, S> {
+    /// Starts a change of a store.
+    pub fn begin(store: &'s S) -> Result<Self, StoreError> {
+        let transaction = store.begin()?;
+        let draft = Draft::new(&transaction)?;
         Ok(Self {
             store,
-            txn,
-            totals,
-            feature_names,
-            stems: HashMap::new(),
-            pairs: HashMap::new(),
-            stem_of: HashMap::new(),
-            analyzer: Analyzer::default(),
+            transaction,
+            draft,
         })
     }
 
     /// Stores a document, in the place of one of the same id if there is one. Returns its number.
     pub fn put(&mut self, document: &NewDocument<'_>) -> Result<u64, StoreError> {
-        self.delete(document.id)?;
-        let words = Words {
-            title: self.word_numbers(document.title)?,
-            body: self.word_numbers(document.text)?,
-        };
-        self.count(&words, 1)?;
-        let record = NewRecord {
-            tokens: document.tokens,
-            cls: document.cls,
-            footprints: document.footprints,
-            mean: document.mean,
-            share: document.share,
-            lengths: document.lengths,
-            features: self.numbered_features(document.features),
-            words,
-        };
-        self.insert(document, &record)
+        let words = Tokenised::new(document.title, document.text);
+        let new: Vec<&str> = words.words.iter().map(String::as_str).collect();
+        self.draft.ask(&self.transaction, &[document.id], &new)?;
+        self.draft.put(&self.transaction, document, &words)
     }
 
-    fn insert(
-        &mut self,
-        document: &NewDocument<'_>,
-        record: &NewRecord<'_>,
-    ) -> Result<u64, StoreError> {
-        let bytes =
-            record
-                .encode(self.store.header().shape)
-                .map_err(|reason| StoreError::Refused {
-                    what: format!("document {}", document.id),
-                    reason: reason.into(),
-                })?;
-        let number = self.totals.next_document;
-        self.totals.next_document += 1;
-        self.totals.documents += 1;
-        self.totals.tokens += u64::from(record.tokens);
-        let tables = &self.store.tables;
-        let mut write = || {
-            tables.records.put(&mut self.txn, &number, &bytes)?;
-            tables
-                .numbers
-                .put(&mut self.txn, &keys::of_text(document.id), &number)?;
-            tables.ids.put(&mut self.txn, &number, document.id)?;
-            if document.keep_text {
-                let text = Text::encode(document.title, document.text).map_err(heed::Error::Io)?;
-                tables.texts.put(&mut self.txn, &number, &text)?;
-            }
-            tables
-                .pending
-                .put(&mut self.txn, &keys::of_text(document.id), document.id)
-        };
-        write().map_err(StoreError::engine(&self.store.path))?;
-        Ok(number)
+    /// Stores documents, in the place of those of the same ids. Returns their numbers. After an error, those before the
+    /// one that it names are part of the change.
+    pub fn put_all(&mut self, documents: &[NewDocument<'_>]) -> Result<Vec<u64>, StoreError> {
+        let tokenise = |new: &NewDocument<'_>| Tokenised::new(new.title, new.text);
+        let words: Vec<Tokenised> = documents.iter().map(tokenise).collect();
+        let ids: Vec<&str> = documents.iter().map(|document| document.id).collect();
+        let new = words.iter().flat_map(|document| &document.words);
+        let new: Vec<&str> = new.map(String::as_str).collect();
+        self.draft.ask(&self.transaction, &ids, &new)?;
+        let documents = documents.iter().zip(&words);
+        documents
+            .map(|(document, words)| self.draft.put(&self.transaction, document, words))
+            .collect()
     }
 
     /// Deletes a document; false if there is none of that id.
     pub fn delete(&mut self, id: &str) -> Result<bool, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
-        let tables = &self.store.tables;
-        let key = keys::of_text(id);
-        let Some(number) = tables.numbers.get(&self.txn, &key).map_err(&engine)? else {
-            return Ok(false);
-        };
-        let missing = || StoreError::Damaged {
-            path: self.store.path.clone(),
-            what: format!("document {id}"),
-            reason: "its record is missing".into(),
-        };
-        let bytes = tables
-            .records
-            .get(&self.txn, &number)
-            .map_err(&engine)?
-            .ok_or_else(missing)?;
-        let record = Record::read(bytes, &self.store.path, || {
-            format!("the record of document {id}")
-        })?;
-        let (words, tokens) = (record.forward().words(), record.tokens() as u64);
-        self.count(&words, -1)?;
-        self.totals.documents -= 1;
-        self.totals.tokens -= tokens;
-        let mut remove = || {
-            tables.records.delete(&mut self.txn, &number)?;
-            tables.numbers.delete(&mut self.txn, &key)?;
-            tables.ids.delete(&mut self.txn, &number)?;
-            tables.texts.delete(&mut self.txn, &number)?;
-            tables.pending.put(&mut self.txn, &key, id)
-        };
-        remove().map_err(engine)?;
-        Ok(true)
+        self.draft.ask(&self.transaction, &[id], &[])?;
+        self.draft.delete(&self.transaction, id)
+    }
+
+    /// Deletes documents; false for ids that there are none of.
+    pub fn delete_all(&mut self, ids: &[&str]) -> Result<Vec<bool>, StoreError> {
+        self.draft.ask(&self.transaction, ids, &[])?;
+        let ids = ids.iter();
+        ids.map(|id| self.draft.delete(&self.transaction, id))
+            .collect()
     }
 
     /// Stores a token group: its footprints in the order layer, slot, then its packed vectors, if
     /// footprints are relative. Pairs must come before documents, whose pairs are counted as they come.
     pub fn put_group(&mut self, group: &TokenGroup, footprints: &[u8]) -> Result<(), StoreError> {
-        let (slots, shape) = (group::slots(group), self.store.header().shape);
-        let expected = shape.group_bytes(slots);
-        let refused = |reason: String| StoreError::Refused {
-            what: format!("token group \"{group}\""),
-            reason,
-        };
-        if footprints.len() != expected {
-            return Err(refused(format!(
-                "{} bytes of footprints, expected {expected}",
-                footprints.len()
-            )));
-        }
-        let tables = &self.store.tables;
-        let key = keys::of_text(&group.key()).into_owned();
-        let is_new = tables
-            .groups
-            .get(&self.txn, &key)
-            .map_err(StoreError::engine(&self.store.path))?
-            .is_none();
-        if is_new && slots == 2 && self.totals.documents > 0 {
-            return Err(refused(
-                "a new pair in a store that has documents could not be counted".into(),
-            ));
-        }
-        let mut write = || {
-            tables
-                .groups
-                .put(&mut self.txn, &key, &group::encode(footprints))?;
-            if is_new && slots == 2 {
-                tables
-                    .pairs
-                    .put(&mut self.txn, &key, &DocumentFrequency::default().bytes())?;
-            }
-            Ok(())
-        };
-        write().map_err(StoreError::engine(&self.store.path))
+        self.draft.put_group(&self.transaction, group, footprints)
     }
 
-    /// Notes that the first stage has committed the changes of these documents.
-    pub fn settle(&mut self, ids: &[String]) -> Result<(), StoreError> {
-        for id in ids {
-            let settled = self
-                .store
-                .tables
-                .pending
-                .delete(&mut self.txn, &keys::of_text(id));
-            settled.map_err(StoreError::engine(&self.store.path))?;
-        }
-        Ok(())
+    /// Keeps a few bytes of the caller's beside the documents, in the place of those it had: they appear with this
+    /// change, as a whole. For an index of another kind that belongs to the same state.
+    pub fn set_companion(&mut self, bytes: &[u8]) {
+        self.draft.companion = Some(bytes.to_vec());
+    }
+
+    /// The state that the change starts from.
+    pub fn transaction(&mut self) -> &mut S::Transaction<'s> {
+        &mut self.transaction
     }
 
     /// Makes the change durable and visible, as a whole.
-    pub fn commit(mut self) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
-        self.apply_stems()
-            .and_then(|()| self.apply_pairs())
-            .map_err(&engine)?;
-        let json = |e: serde_json::Error| heed::Error::Encoding(e.into());
-        let meta = &self.store.tables.meta;
-        let totals = serde_json::to_vec(&self.totals)
-            .map_err(json)
-            .map_err(&engine)?;
-        let names = serde_json::to_vec(&self.feature_names)
-            .map_err(json)
-            .map_err(&engine)?;
-        meta.put(&mut self.txn, "totals", &totals)
-            .map_err(&engine)?;
-        meta.put(&mut self.txn, "features", &names)
-            .map_err(&engine)?;
-        let path = &self.store.path;
-        self.txn.commit().map_err(|error| match error {
-            // The engine's word for a write that came back short.
-            heed::Error::Io(e) if e.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
-                let action = "a write failed or came back short, as on a full disk; what was \
-                              committed before is safe";
-                StoreError::io(path, action)(e)
-            }
-            error => engine(error),
-        })
+    pub fn commit(self) -> Result<(), StoreError> {
+        let batch = self.draft.into_batch();
+        self.store.apply(self.transaction, &batch)
     }
-
-    /// The numbers of a text's words; new words get new numbers.
-    fn word_numbers(&mut self, text: &str) -> Result<Vec<u32>, StoreError> {
-        let engine = StoreError::engine(&self.store.path);
-        let mut numbers = Vec::new();
-        for word in words::words(text) {
-            let key = keys::of_text(&word.text);
-            let known = self
-                .store
-                .tables
-                .words
-                .get(&self.txn, &key)
-                .map_err(&engine)?;
-            let number = match known {
-                Some(number) => number,
-                None => self.new_word(&word.text).map_err(&engine)?,
-            };
-            numbers.push(number as u32);
-        }
-        Ok(numbers)
-    }
-
-    fn new_word(&mut self, word: &str) -> heed::Result<u64> {
-        let tables = &self.store.tables;
-        let number = self.totals.next_word;
-        self.totals.next_word += 1;
-        tables
-            .words
-            .put(&mut self.txn, &keys::of_text(word), &number)?;
-        tables.spellings.put(&mut self.txn, &number, word)?;
-        let stem = self.analyzer.stem(word).into_owned();
-        let key = keys::of_text(&stem);
-        let mut entry = tables
-            .stems
-            .get(&self.txn, &key)?
-            .and_then(StemEntry::read)
-            .unwrap_or_default();
-        entry.words.push(number as u32);
-        tables.stems.put(&mut self.txn, &key, &entry.bytes())?;
-        Ok(number)
-    }
-
-    /// Counts a document's words and pairs in (`by` = 1) or out (−1).
-    fn count(&mut self, words: &Words, by: i32) -> Result<(), StoreError> {
-        let sign = i64::from(by);
-        let add = |total: &mut u64, words: &[u32]| {
-            *total = total.saturating_add_signed(sign * words.len() as i64);
-        };
-        add(&mut self.totals.title_words, &words.title);
-        add(&mut self.totals.body_words, &words.body);
-        self.count_field(&words.title, Field::Title, by)?;
-        self.count_field(&words.body, Field::Body, by)
-    }
-
-    fn count_field(&mut self, words: &[u32], field: Field, by: i32) -> Result<(), StoreError> {
-        let distinct: HashSet<u32> = words.iter().copied().collect();
-        let mut stems = HashSet::new();
-        for word in distinct {
-            stems.insert(self.stem_of(word)?);
-        }
-        for stem in stems {
-            self.stems.entry(stem).or_default().add(field, by);
-        }
-        let pairs: HashSet<(u32, u32)> = pairs_within(words, self.store.header().window).collect();
-        for pair in pairs {
-            self.pairs.entry(pair).or_default().add(field, by);
-        }
-        Ok(())
-    }
-
-    fn stem_of(&mut self, word: u32) -> Result<String, StoreError> {
-        if let Some(stem) = self.stem_of.get(&word) {
-            return Ok(stem.clone());
-        }
-        let spelling = self.spelling(word)?;
-        let stem = self.analyzer.stem(&spelling).into_owned();
-        self.stem_of.insert(word, stem.clone());
-        Ok(stem)
-    }
-
-    fn spelling(&self, word: u32) -> Result<String, StoreError> {
-        let found = self.store.tables.spellings.get(&self.txn, &u64::from(word));
-        let found = found.map_err(StoreError::engine(&self.store.path))?;
-        found.map(str::to_owned).ok_or_else(|| StoreError::Damaged {
-            path: self.store.path.clone(),
-            what: format!("word {word}"),
-            reason: "it is missing from the vocabulary".into(),
-        })
-    }
-
-    fn apply_stems(&mut self) -> heed::Result<()> {
-        let stems = self.store.tables.stems;
-        for (stem, change) in std::mem::take(&mut self.stems) {
-            if !change.is_nothing() {
-                let key = keys::of_text(&stem);
-                let mut entry = stems
-                    .get(&self.txn, &key)?
-                    .and_then(StemEntry::read)
-                    .unwrap_or_default();
-                entry.frequency = entry.frequency.changed(change);
-                stems.put(&mut self.txn, &key, &entry.bytes())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Only pairs that are token groups are counted.
-    fn apply_pairs(&mut self) -> heed::Result<()> {
-        let (pairs, spellings) = (self.store.tables.pairs, self.store.tables.spellings);
-        if pairs.is_empty(&self.txn)? {
-            return Ok(());
-        }
-        for ((first, second), change) in std::mem::take(&mut self.pairs) {
-            if change.is_nothing() {
-                continue;
-            }
-            let spelled = (
-                spellings.get(&self.txn, &u64::from(first))?,
-                spellings.get(&self.txn, &u64::from(second))?,
-            );
-            let (Some(first), Some(second)) = spelled else {
-                continue;
-            };
-            let key = keys::of_text(&format!("{first} {second}")).into_owned();
-            if let Some(frequency) = pairs
-                .get(&self.txn, &key)?
-                .and_then(DocumentFrequency::read)
-            {
-                pairs.put(&mut self.txn, &key, &frequency.changed(change).bytes())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn numbered_features(&mut self, features: &[(String, f32)]) -> Vec<(u32, f32)> {
-        let mut number =
-            |name: &String| match self.feature_names.iter().position(|known| known == name) {
-                Some(number) => number,
-                None => {
-                    self.feature_names.push(name.clone());
-                    self.feature_names.len() - 1
-                }
-            };
-        features
-            .iter()
-            .map(|(name, value)| (number(name) as u32, *value))
-            .collect()
-    }
-}
-
-/// The ordered pairs of words no more than `window` apart.
-pub(crate) fn pairs_within(words: &[u32], window: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
-    words.iter().enumerate().flat_map(move |(at, &first)| {
-        let next = words[at + 1..].iter().take(window);
-        next.map(move |&second| (first, second))
-    })
-}
-
-fn read_meta<T: serde::de::DeserializeOwned + Default>(
-    store: &Store,
-    txn: &RwTxn<'_>,
-    name: &str,
-) -> Result<T, StoreError> {
-    let found = store
-        .tables
-        .meta
-        .get(txn, name)
-        .map_err(StoreError::engine(&store.path))?;
-    let Some(bytes) = found else {
-        return Ok(T::default());
-    };
-    serde_json::from_slice(bytes).map_err(|e| StoreError::Damaged {
-        path: store.path.clone(),
-        what: format!("the table of {name}"),
-        reason: e.to_string(),
-    })
 }

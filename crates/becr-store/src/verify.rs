@@ -1,8 +1,11 @@
 //! Checking a store against itself: every checksum, every reference, every count.
 
-use crate::statistics::{DocumentFrequency, StemEntry, Totals};
-use crate::update::pairs_within;
-use crate::{Record, Snapshot, StoreError, Words, keys};
+use crate::contents::{each_row, number_of, spellings_of, with_record};
+use crate::draft::pairs_within;
+use crate::{
+    DocumentFrequency, FetchBuffer, GroupRecord, Question, Record, Stem, StoreContents, StoreError,
+    Table, Totals, keys,
+};
 use becr_text::lexical::Analyzer;
 use std::collections::{HashMap, HashSet};
 
@@ -21,161 +24,190 @@ pub struct Findings {
 #[derive(Default)]
 struct Counted {
     totals: Totals,
-    stems: HashMap<String, DocumentFrequency>,
-    pairs: HashMap<(u32, u32), DocumentFrequency>,
+    /// By key.
+    stems: HashMap<Vec<u8>, DocumentFrequency>,
+    /// Pairs that the store counts, by key: what it says (`None` if that cannot be read), and what was counted.
+    pairs: HashMap<Vec<u8>, (Option<DocumentFrequency>, DocumentFrequency)>,
 }
 
-impl Snapshot<'_> {
-    /// Reads everything and compares it with everything else. Damage is reported, not returned as an error;
-    /// an error means that the store could not be read on.
-    pub fn verify(&self) -> Result<Findings, StoreError> {
-        let mut findings = Findings::default();
-        let mut counted = Counted::default();
-        let analyzer = Analyzer::default();
-        let engine = StoreError::engine(&self.store.path);
-        let tables = &self.store.tables;
-        for row in tables.ids.iter(&self.txn).map_err(&engine)? {
-            let (number, id) = row.map_err(&engine)?;
-            findings.documents += 1;
-            if let Err(problem) = self.verify_document(number, id, &analyzer, &mut counted) {
-                findings.problems.push(problem);
+/// Reads everything and compares it with everything else. Damage is reported, not returned as an error;
+/// an error means that the store could not be read on.
+pub fn verify(store: &impl StoreContents) -> Result<Findings, StoreError> {
+    let mut check = Check {
+        store,
+        names: 0,
+        analyzer: Analyzer::default(),
+        counted: Counted::default(),
+        findings: Findings::default(),
+    };
+    check.run()?;
+    Ok(check.findings)
+}
+
+struct Check<'s, S> {
+    store: &'s S,
+    /// How many names of features there are.
+    names: usize,
+    analyzer: Analyzer,
+    counted: Counted,
+    findings: Findings,
+}
+
+impl<S: StoreContents> Check<'_, S> {
+    fn run(&mut self) -> Result<(), StoreError> {
+        let mut buffer = FetchBuffer::default();
+        let state = self.store.look_up(&Question::default(), &mut buffer)?;
+        self.names = state.feature_names.len();
+        each_row(self.store, Table::Pairs, |key, bytes| {
+            let entry = (DocumentFrequency::read(bytes), Default::default());
+            self.counted.pairs.insert(key.to_vec(), entry);
+            Ok(())
+        })?;
+        each_row(self.store, Table::Ids, |number, id| {
+            self.findings.documents += 1;
+            let id = String::from_utf8_lossy(id);
+            if let Err(problem) = self.document(number, &id) {
+                self.findings.problems.push(problem);
+            }
+            Ok(())
+        })?;
+        for (name, table) in [("records", Table::Records), ("numbers", Table::Numbers)] {
+            let rows = self.store.rows(table)?;
+            let documents = self.findings.documents;
+            if rows != documents {
+                self.problem(format!("{rows} {name} for {documents} ids"));
             }
         }
-        for (name, rows) in [
-            ("records", tables.records.len(&self.txn)),
-            ("numbers", tables.numbers.len(&self.txn)),
-        ] {
-            let rows = rows.map_err(&engine)?;
-            if rows != findings.documents {
-                findings
-                    .problems
-                    .push(format!("{rows} {name} for {} ids", findings.documents));
-            }
-        }
-        self.verify_totals(&counted.totals, &mut findings)?;
-        self.verify_stems(&counted, &mut findings)?;
-        self.verify_groups(&counted, &mut findings)?;
-        Ok(findings)
+        self.totals(&state.totals);
+        self.stems()?;
+        self.groups()
     }
 
-    fn verify_document(
-        &self,
-        number: u64,
-        id: &str,
-        analyzer: &Analyzer,
-        counted: &mut Counted,
-    ) -> Result<(), String> {
+    fn problem(&mut self, problem: String) {
+        self.findings.problems.push(problem);
+    }
+
+    fn document(&mut self, number: &[u8], id: &str) -> Result<(), String> {
+        let store = self.store;
         let problem = |error: StoreError| format!("document {id}: {error}");
-        if self.number(id).map_err(problem)? != Some(number) {
+        let number = number_of(number).ok_or_else(|| format!("document {id}: it has no number"))?;
+        if store.numbers(&[id]).map_err(problem)? != [Some(number)] {
             return Err(format!("document {id}: its number is not {number}"));
         }
-        let record = self.record(number).map_err(problem)?;
-        let record: Record<'_> =
-            record.ok_or_else(|| format!("document {id}: its record is missing"))?;
+        let counted = with_record(store, number, |record| self.record(record, id));
+        counted
+            .map_err(problem)?
+            .ok_or_else(|| format!("document {id}: its record is missing"))??;
+        store.texts(&[number]).map_err(problem)?;
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record<'_>, id: &str) -> Result<(), String> {
         if record.shape() != self.store.header().shape {
             return Err(format!(
                 "document {id}: its record has not the store's layers, bits and vectors"
             ));
         }
-        self.text(number).map_err(problem)?;
-        let names = self.feature_names().map_err(problem)?.len();
-        if record.features().any(|(name, _)| name as usize >= names) {
+        if record
+            .features()
+            .any(|(name, _)| name as usize >= self.names)
+        {
             return Err(format!("document {id}: a feature without a name"));
         }
-        let words: Words = record.forward().words();
-        counted.totals.documents += 1;
-        counted.totals.tokens += record.tokens() as u64;
-        counted.totals.title_words += words.title.len() as u64;
-        counted.totals.body_words += words.body.len() as u64;
+        let spellings =
+            spellings_of(self.store, record).map_err(|error| format!("document {id}: {error}"))?;
+        let words = record.forward().words();
+        let totals = &mut self.counted.totals;
+        totals.documents += 1;
+        totals.tokens += record.tokens() as u64;
+        totals.title_words += words.title.len() as u64;
+        totals.body_words += words.body.len() as u64;
         for (field, is_title) in [(&words.title, true), (&words.body, false)] {
-            let mut stems = HashSet::new();
-            for &word in field.iter().collect::<HashSet<_>>() {
-                stems.insert(
-                    analyzer
-                        .stem(self.spelling(word).map_err(problem)?)
-                        .into_owned(),
-                );
+            let distinct: HashSet<&u32> = field.iter().collect();
+            let stems: HashSet<_> = distinct
+                .into_iter()
+                .map(|word| keys::of_text(&self.analyzer.stem(&spellings[word])).into_owned())
+                .collect();
+            for stem in stems {
+                count(self.counted.stems.entry(stem).or_default(), is_title);
             }
-            stems
-                .into_iter()
-                .for_each(|stem| count(counted.stems.entry(stem).or_default(), is_title));
+            if self.counted.pairs.is_empty() {
+                continue;
+            }
             let pairs: HashSet<_> = pairs_within(field, self.store.header().window).collect();
-            pairs
-                .into_iter()
-                .for_each(|pair| count(counted.pairs.entry(pair).or_default(), is_title));
+            for (first, second) in pairs {
+                let pair = format!("{} {}", spellings[&first], spellings[&second]);
+                if let Some((_, counted)) = self.counted.pairs.get_mut(&*keys::of_text(&pair)) {
+                    count(counted, is_title);
+                }
+            }
         }
         Ok(())
     }
 
-    fn verify_totals(&self, counted: &Totals, findings: &mut Findings) -> Result<(), StoreError> {
-        let found = self.totals()?;
+    fn totals(&mut self, found: &Totals) {
         let sums = |t: &Totals| [t.documents, t.tokens, t.title_words, t.body_words];
-        if sums(&found) != sums(counted) {
-            findings.problems.push(format!(
+        let counted = self.counted.totals;
+        if sums(found) != sums(&counted) {
+            self.problem(format!(
                 "the totals are {found:?}, counted were {counted:?}"
             ));
         }
-        Ok(())
     }
 
-    fn verify_stems(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
-        let mut known = 0;
-        for row in self.store.tables.stems.iter(&self.txn).map_err(&engine)? {
-            let (_, bytes) = row.map_err(&engine)?;
-            match StemEntry::read(bytes) {
-                Some(entry) => known += u64::from(entry.frequency != Default::default()),
-                None => findings
-                    .problems
-                    .push("the entry of a stem cannot be read".into()),
-            }
-        }
-        if known != counted.stems.len() as u64 {
-            findings.problems.push(format!(
-                "{known} stems in use, counted were {}",
-                counted.stems.len()
-            ));
-        }
-        for (stem, frequency) in &counted.stems {
-            let found = self.stem(stem)?.frequency;
-            if found != *frequency {
-                findings.problems.push(format!(
-                    "the stem {stem} is in {found:?}, counted were {frequency:?}"
+    fn stems(&mut self) -> Result<(), StoreError> {
+        let (counted, problems) = (&mut self.counted.stems, &mut self.findings.problems);
+        each_row(self.store, Table::Stems, |key, bytes| {
+            let Some(stem) = Stem::read(bytes) else {
+                problems.push("the entry of a stem cannot be read".into());
+                return Ok(());
+            };
+            let expected = counted.remove(key).unwrap_or_default();
+            if stem.frequency != expected {
+                problems.push(format!(
+                    "the stem {} is in {:?}, counted were {expected:?}",
+                    String::from_utf8_lossy(key),
+                    stem.frequency
                 ));
             }
+            Ok(())
+        })?;
+        for (key, expected) in counted {
+            problems.push(format!(
+                "the stem {} is missing, counted were {expected:?}",
+                String::from_utf8_lossy(key)
+            ));
         }
         Ok(())
     }
 
-    fn verify_groups(&self, counted: &Counted, findings: &mut Findings) -> Result<(), StoreError> {
-        let engine = StoreError::engine(&self.store.path);
-        let tables = &self.store.tables;
-        let mut expected = HashMap::new();
-        for ((first, second), frequency) in &counted.pairs {
-            let text = format!("{} {}", self.spelling(*first)?, self.spelling(*second)?);
-            expected.insert(keys::of_text(&text).into_owned(), *frequency);
-        }
-        for row in tables.groups.iter(&self.txn).map_err(&engine)? {
-            let (key, bytes) = row.map_err(&engine)?;
+    fn groups(&mut self) -> Result<(), StoreError> {
+        let (pairs, findings) = (&mut self.counted.pairs, &mut self.findings);
+        let shape = self.store.header().shape;
+        each_row(self.store, Table::Groups, |key, bytes| {
             findings.groups += 1;
-            let pair = tables.pairs.get(&self.txn, key).map_err(&engine)?;
+            let pair = pairs.remove(key);
             let slots = if pair.is_some() { 2 } else { 1 };
             let name = || String::from_utf8_lossy(key).into_owned();
-            if let Err(reason) = crate::GroupRecord::decode(bytes, slots, self.store.header().shape)
+            if let Err(reason) = GroupRecord::decode(bytes, slots, shape) {
+                let problem = format!("the token group \"{}\": {reason}", name());
+                findings.problems.push(problem);
+            }
+            if let Some((found, counted)) = pair
+                && found != Some(counted)
             {
-                findings
-                    .problems
-                    .push(format!("the token group \"{}\": {reason}", name()));
+                findings.problems.push(format!(
+                    "the pair \"{}\" is in {found:?}, counted were {counted:?}",
+                    name()
+                ));
             }
-            if let Some(bytes) = pair {
-                let (found, counted) = (DocumentFrequency::read(bytes), expected.get(key).copied());
-                if found != Some(counted.unwrap_or_default()) {
-                    findings.problems.push(format!(
-                        "the pair \"{}\" is in {found:?}, counted were {counted:?}",
-                        name()
-                    ));
-                }
-            }
+            Ok(())
+        })?;
+        for key in pairs.keys() {
+            findings.problems.push(format!(
+                "the pair \"{}\" is counted and has no footprints",
+                String::from_utf8_lossy(key)
+            ));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@
 //! use becr_train::{TrainOptions, Trainer, Validation};
 //!
 //! let model = becr_model::Model::read("model")?;
-//! let store = becr_store::Store::open("index.becr".as_ref())?;
+//! let store = becr_lmdb::Store::open("index.becr/store".as_ref())?;
 //! # let examples = Vec::new();
 //! let trainer = Trainer { model: &model, store: &store, head: None, directory: "training".as_ref() };
 //! let trained = trainer.run(&examples, &Validation::default(), &TrainOptions::default(), &mut ())?;

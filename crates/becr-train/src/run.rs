@@ -185,7 +185,7 @@ impl Training<'_> {
     fn rerank(&self, test: &Validation, trained: &Trained) -> Result<Run, TrainError> {
         let pieces = WordPieces::from_dir(&self.prepared.model.directory)?;
         let store = &self.prepared.index.store;
-        let ranker = Ranker::for_store(store, trained.head.clone(), pieces)?;
+        let ranker = Ranker::for_store(store.header(), trained.head.clone(), pieces)?;
         validate::rerank(test, store, &ranker)
     }
 

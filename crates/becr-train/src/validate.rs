@@ -2,8 +2,8 @@
 
 use crate::{TrainError, Validation, ValidationQuery};
 use becr_eval::{Run, Scope, evaluate, parse_measures};
-use becr_rank::{Candidate, Options, RankWorkspace, Ranker};
-use becr_store::Store;
+use becr_lmdb::Store;
+use becr_rank::{Candidate, Options, RankError, RankWorkspace, Ranker, Scored};
 use rayon::prelude::*;
 
 /// Mean nDCG@10 over all validation queries; one without candidates counts as 0.
@@ -53,5 +53,9 @@ fn scores(
         })
         .collect();
     let scored = ranker.score(&asked, &snapshot, &candidates, work)?;
-    Ok(scored.iter().map(|scored| scored.score).collect())
+    let score = |(scored, candidate): (&Option<Scored>, &Candidate<'_>)| match scored {
+        Some(scored) => Ok(scored.score),
+        None => Err(RankError::NoDocument(candidate.number).into()),
+    };
+    scored.iter().zip(&candidates).map(score).collect()
 }

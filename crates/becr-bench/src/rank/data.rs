@@ -3,7 +3,8 @@
 use crate::Console;
 use crate::random::Random;
 use becr_footprint::DocumentLayout;
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{Header, NewDocument, Shape};
 use becr_text::groups::{Decomposition, Query};
 use std::path::Path;
 
@@ -90,8 +91,6 @@ pub(super) fn write(
                 ..Default::default()
             })?;
         }
-        // No first stage: nothing is left to be done there.
-        update.settle(&ids)?;
         update.commit()?;
         bar.inc(ids.len() as u64);
     }

@@ -6,12 +6,14 @@ use crate::random::Random;
 use crate::scoring::{Scoring, ScoringBuffers};
 use anyhow::Context;
 use becr_footprint::{Document, DocumentLayout, TiledDocument};
+use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
-use becr_store::{DocumentStore, Store};
+use becr_store::{DocumentStore, FetchBuffer, Found};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -65,7 +67,7 @@ impl RankMeter {
         head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
         let feature = |name: &&str| Feature::plain(*name, 0.1);
         head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
-        let ranker = Ranker::for_store(&store, head, pieces)?;
+        let ranker = Ranker::for_store(store.header(), head, pieces)?;
         Ok(Self {
             store,
             documents,
@@ -128,7 +130,9 @@ impl RankMeter {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let begun = Instant::now();
         let snapshot = self.store.snapshot()?;
-        let numbers = snapshot.numbers(&ids)?;
+        let (query, numbers) =
+            self.ranker
+                .query_for(&snapshot, text, &ids, &Options::default(), None)?;
         let candidate = |number: &Option<u64>| {
             number.map(|number| Candidate {
                 number,
@@ -138,9 +142,6 @@ impl RankMeter {
         };
         let candidates: Option<Vec<Candidate<'_>>> = numbers.iter().map(candidate).collect();
         let candidates = candidates.context("a document is missing")?;
-        let query = self
-            .ranker
-            .query(&snapshot, text, &Options::default(), None)?;
         let lookup = begun.elapsed();
         black_box(self.ranker.score(&query, &snapshot, &candidates, work)?);
         let (total, timing) = (begun.elapsed(), work.timing());
@@ -162,8 +163,20 @@ impl RankMeter {
         work: &mut ScoringBuffers,
     ) -> anyhow::Result<Duration> {
         let snapshot = self.store.snapshot()?;
-        let mut buffer = becr_store::FetchBuffer::default();
-        let found = snapshot.fetch(numbers, &mut buffer)?;
+        let mut time = Ok(Duration::ZERO);
+        snapshot.fetch(numbers, &mut FetchBuffer::default(), &mut |_, found| {
+            time = self.engine_on(query, found, work);
+            ControlFlow::Continue(())
+        })?;
+        time
+    }
+
+    fn engine_on(
+        &self,
+        query: &RankQuery,
+        found: &[Option<Found<'_>>],
+        work: &mut ScoringBuffers,
+    ) -> anyhow::Result<Duration> {
         let layout =
             DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
         let documents = found

@@ -4,7 +4,8 @@ use super::data;
 use super::median;
 use crate::Console;
 use crate::random::Random;
-use becr_store::{NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{NewDocument, Shape};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -120,7 +121,6 @@ fn change(
             ..Default::default()
         })?;
     }
-    update.settle(std::slice::from_ref(&id))?;
     let before_commit = started.elapsed().as_secs_f64() * 1e3;
     update.commit()?;
     let whole = started.elapsed().as_secs_f64() * 1e3;

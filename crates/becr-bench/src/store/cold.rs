@@ -5,7 +5,7 @@ use super::data;
 use super::{median, serve};
 use crate::random::Random;
 use anyhow::Context;
-use becr_store::Store;
+use becr_lmdb::Store;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
@@ -118,7 +118,7 @@ pub(super) fn through_store(dir: &Path, numbers: &[u64]) -> anyhow::Result<ColdR
     let store = Store::open(dir)?;
     let snapshot = store.snapshot()?;
     timed(|| {
-        snapshot.prefetch(numbers)?;
+        snapshot.prefetch(numbers);
         serve::read(&snapshot, numbers)
     })
 }

@@ -3,7 +3,8 @@
 use crate::Console;
 use crate::random::Random;
 use becr_footprint::DocumentLayout;
-use becr_store::{Header, NewDocument, Shape, Store};
+use becr_lmdb::Store;
+use becr_store::{Header, NewDocument, Shape};
 use std::path::{Path, PathBuf};
 
 /// Documents of a candidate list.
@@ -24,7 +25,7 @@ pub(super) fn text(random: &mut Random) -> String {
 
 /// The file of a store.
 pub(super) fn file(dir: &Path) -> PathBuf {
-    dir.join("store").join("data.mdb")
+    dir.join("data.mdb")
 }
 
 /// A store of `documents` records of the size of W, numbered from 0.
@@ -76,8 +77,6 @@ pub(super) fn write(
                 ..Default::default()
             })?;
         }
-        // No first stage: nothing is left to be done there.
-        update.settle(&ids)?;
         update.commit()?;
         written(first + ids.len() as u64);
     }

@@ -5,7 +5,7 @@
 //!
 //! * serve: the time to open the store, the memory it takes to read from all of it, and the speed of reading
 //!   records that the page cache holds, checksums verified.
-//! * cold: a candidate list read with [`becr_store::Snapshot::prefetch`], beside a plain parallel `pread` of the
+//! * cold: a candidate list read with [`becr_lmdb::Snapshot::prefetch`], beside a plain parallel `pread` of the
 //!   same ranges of the file. The file is dropped from the page cache before each; both sides take turns.
 //! * change: one document added, replaced, deleted, each with its commit, in a small and in a large store.
 //!

@@ -4,7 +4,7 @@ use super::child::{self, Task};
 use super::data;
 use crate::random::Random;
 use anyhow::Context;
-use becr_store::Store;
+use becr_lmdb::Store;
 use indicatif::BinaryBytes;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -71,7 +71,7 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
     // Everything once, so that what follows comes from memory.
     let all: Vec<u64> = (0..documents).collect();
     for part in all.chunks(data::LIST) {
-        snapshot.prefetch(part)?;
+        snapshot.prefetch(part);
         read(&snapshot, part)?;
     }
     let mut random = Random::new(3);
@@ -79,7 +79,7 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
     for _ in 0..LISTS {
         let list = random.list(data::LIST, documents);
         let started = Instant::now();
-        snapshot.prefetch(&list)?;
+        snapshot.prefetch(&list);
         prefetching += started.elapsed().as_secs_f64();
         let started = Instant::now();
         bytes_read += read(&snapshot, &list)?;
@@ -99,7 +99,7 @@ pub(super) fn child(dir: &Path, documents: u64) -> anyhow::Result<WarmTiming> {
 }
 
 /// Reads records with their checksums; returns their bytes.
-pub(super) fn read(snapshot: &becr_store::Snapshot<'_>, numbers: &[u64]) -> anyhow::Result<u64> {
+pub(super) fn read(snapshot: &becr_lmdb::Snapshot, numbers: &[u64]) -> anyhow::Result<u64> {
     let mut bytes = 0;
     for &number in numbers {
         let record = snapshot.record(number)?;

@@ -1,13 +1,12 @@
 //! `becr add`, `update`, `delete`, `compact`, `merge`: an index that lives.
 
 use super::corpus::CorpusArgs;
-use crate::{backend, bundled, output, progress};
-use becr_index::change::{self, Changed, Existing};
-use becr_index::full::DocumentEncoder;
-use becr_index::live::LiveIndex;
+use crate::{backend, models, output, progress};
+use becr::{Changed, Existing, Index, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Arguments of `becr add` and `becr update`.
 #[derive(clap::Args)]
@@ -61,23 +60,24 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode> {
-    let mut index = LiveIndex::open(&args.index)?;
-    let model = bundled::model_of_index(&args.index, args.model.as_deref())?;
-    index.store().check_encoder(&model.encoder_id())?;
-    let encoder = args.backend.open(model.clone())?;
-    let encoder = DocumentEncoder::new(&model, &encoder)?;
-    let stages = progress::Stages::default();
-    let changed = change::add(&mut index, &encoder, args.corpus.open()?, existing, &stages);
+    Index::open(&args.index)?.check_changeable()?;
+    let model = models::of_index(&args.index, args.model.as_deref())?;
+    let encoder = Arc::new(args.backend.open(model.clone())?);
+    let index = OpenOptions::new()
+        .model(model)
+        .encoder(encoder)
+        .open(&args.index)?;
+    let mut corpus = args.corpus.open()?;
+    let stages = progress::Stages::reading(&corpus);
+    let documents = becr::corpus::documents(&mut corpus);
+    let changed = index.add(documents, existing, &stages);
     stages.clear();
-    let changed = changed?;
-    index.finish()?;
-    print(changed, args.json)
+    output::note_report(&corpus.skipped());
+    print(changed?, args.json)
 }
 
 pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let mut index = LiveIndex::open(&args.index)?;
-    let (changed, unknown) = change::delete(&mut index, &args.ids)?;
-    index.finish()?;
+    let (changed, unknown) = Index::open(&args.index)?.delete(&args.ids)?;
     print(changed, args.json)?;
     for id in &unknown {
         output::note(format_args!("no document \"{id}\""));
@@ -90,7 +90,10 @@ pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
-    let (before, after) = change::compact(&args.index)?;
+    let stages = progress::Stages::default();
+    let sizes = Index::open(&args.index)?.compact(&stages);
+    stages.clear();
+    let (before, after) = sizes?;
     let mut out = output::stdout();
     let (before, after) = (
         indicatif::BinaryBytes(before),
@@ -107,7 +110,7 @@ pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
 
 pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let stages = progress::Stages::default();
-    let documents = change::merge(&args.parts, &args.out, args.overwrite, &stages);
+    let documents = becr_index::merge(&args.parts, &args.out, args.overwrite, &stages);
     stages.clear();
     let documents = documents?;
     let mut out = output::stdout();
@@ -130,6 +133,7 @@ fn print(changed: Changed, json: bool) -> anyhow::Result<ExitCode> {
             added,
             replaced,
             deleted,
+            ..
         } = changed;
         writeln!(out, "{added} added, {replaced} replaced, {deleted} deleted")?;
         out.flush()?;

@@ -76,18 +76,16 @@ impl CorpusArgs {
 }
 
 impl CorpusArgs {
-    /// What tells this corpus from another without reading it: paths, sizes, dates. Standard input has no
-    /// such thing and can be read but once.
-    pub(crate) fn identity(&self) -> anyhow::Result<String> {
+    /// What tells this corpus from another without reading it: paths, sizes, dates. Standard input has no such thing.
+    pub(crate) fn identity(&self) -> anyhow::Result<Option<String>> {
         let mut identity = format!("{:?} {:?}", self.pagerank, self.spam_threshold);
         for path in self.corpus.iter().chain(&self.pagerank).chain(&self.spam) {
-            anyhow::ensure!(
-                path.as_os_str() != "-",
-                "an index with footprints takes two passes over the corpus: write standard input to a file first"
-            );
+            if path.as_os_str() == "-" {
+                return Ok(None);
+            }
             describe(path, &mut identity).with_context(|| path.display().to_string())?;
         }
-        Ok(identity)
+        Ok(Some(identity))
     }
 }
 

@@ -2,16 +2,13 @@
 
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
-use crate::{backend, bundled, output, progress};
-use anyhow::{Context, anyhow};
-use becr_corpus::Corpus;
-use becr_index::IndexBuilder;
-use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
-use becr_store::Documents;
+use crate::{backend, models, output, progress};
+use becr::{Build, Documents, FullSummary, Shard};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Build an index from a corpus
@@ -84,10 +81,7 @@ struct Summary {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let (built, skipped) = match args.lexical_only {
-        true => lexical(args)?,
-        false => full(args)?,
-    };
+    let (built, skipped) = build(args)?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
         index: args.out.clone(),
@@ -99,87 +93,43 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     print(&summary, args.json)
 }
 
-fn lexical(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
+fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
-    let mut builder = IndexBuilder::create(&args.out, args.overwrite)?;
-    let bar = progress::reading(&corpus.progress());
-    fill(&mut builder, &mut corpus, &bar)?;
-    if corpus.progress().documents() == 0 {
-        return Err(empty(&corpus));
-    }
-    bar.set_message("committing");
-    let built = builder.finish()?;
-    bar.finish_and_clear();
+    let stages = progress::Stages::reading(&corpus);
+    let documents = becr::corpus::documents(&mut corpus);
+    let build = Build::new().overwrite(args.overwrite);
+    let built = match args.lexical_only {
+        true => build.lexical(&args.out, documents, &stages),
+        false => full(args, build)?.run(&args.out, documents, &stages),
+    };
+    stages.clear();
     let skipped = corpus.skipped();
     output::note_report(&skipped);
-    let summary = FullSummary {
-        documents: built.documents,
-        bytes: built.bytes,
-        ..FullSummary::default()
-    };
-    Ok((summary, skipped.total_faults()))
+    Ok((built?.1, skipped.total_faults()))
 }
 
-fn fill(
-    builder: &mut IndexBuilder,
-    corpus: &mut Corpus,
-    bar: &progress::Reading,
-) -> anyhow::Result<()> {
-    for document in corpus {
-        let document = document.context(
-            "the corpus has a fault; mend it, or pass --on-error skip to leave such documents out",
-        )?;
-        builder.add(&document.id, &document.title, &document.text)?;
-        bar.update();
-    }
-    Ok(())
-}
-
-/// An index without documents is somebody's mistake, and must not take the place of one that has some.
-fn empty(corpus: &Corpus) -> anyhow::Error {
-    output::note_report(&corpus.skipped());
-    anyhow!(
-        "there is no document in the corpus, so nothing was indexed; check its path, and --format if it is no folder of \
-         texts"
-    )
-}
-
-/// Looks for the first document. A fault is left to the build to report.
-fn check_not_empty(corpus: &CorpusArgs) -> anyhow::Result<()> {
-    let mut corpus = corpus.open()?;
-    match corpus.next() {
-        Some(_) => Ok(()),
-        None => Err(empty(&corpus)),
-    }
-}
-
-fn full(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
-    let identity = args.corpus.identity()?;
-    check_not_empty(&args.corpus)?;
-    let model = bundled::model(args.model.as_deref())?;
+/// What an index with footprints takes beside documents.
+fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
+    let model = models::model(args.model.as_deref())?;
     let encoder = args.backend.open(model.clone())?;
-    let build = FullBuild {
-        encoder: &encoder,
-        corpus: &|| Ok(args.corpus.open()?),
-        corpus_identity: identity,
-        options: BuildOptions {
-            keep_text: !args.no_text,
-            group_list: args.groups.clone(),
-            rules: args.rules.rules(&model)?,
-            query_log: args.rules.query_log()?,
-            memory: args.rules.memory(),
-            shard: args.shard,
-            documents: match args.compose_documents {
-                true => Documents::Composed,
-                false => Documents::Encoded,
-            },
-        },
-        model: &model,
-    };
-    let stages = progress::Stages::default();
-    let built = build.run(&args.out, args.overwrite, &stages);
-    stages.clear();
-    Ok((built?, stages.skipped()))
+    let build = build
+        .encoder(Arc::new(encoder))
+        .keep_text(!args.no_text)
+        .group_list(args.groups.clone())
+        .rules(args.rules.rules(&model)?)
+        .query_log(args.rules.query_log()?)
+        .count_memory(args.rules.memory())
+        .shard(args.shard)
+        .documents(match args.compose_documents {
+            true => Documents::Composed,
+            false => Documents::Encoded,
+        })
+        .model(model);
+    // Standard input cannot be read again: such a build cannot be gone on with.
+    Ok(match args.corpus.identity()? {
+        Some(identity) => build.identity(identity),
+        None => build,
+    })
 }
 
 fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {

@@ -23,7 +23,7 @@ mod train;
 mod train;
 mod verify;
 
-use becr_index::change::Existing;
+use becr::Existing;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]

@@ -1,12 +1,12 @@
 //! `becr groups`: which token groups an index has, for builds in several parts.
 
 use super::corpus::{CorpusArgs, OnError, queries};
-use crate::{bundled, output, progress};
+use crate::{models, output, progress};
 use anyhow::Context;
+use becr::{Observer, Stage};
 use becr_groups::{
     CountFile, CountOptions, Counter, GroupList, RecordBytes, Rules, Sources, Vocabulary,
 };
-use becr_index::full::{Observer, Stage};
 use becr_model::Model;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -162,15 +162,16 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 
 fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Result<()> {
     let mut corpus = corpus.open()?;
-    let stages = progress::Stages::default();
-    stages.begin(Stage::Counting, Some(&corpus), None);
+    let stages = progress::Stages::reading(&corpus);
+    stages.begin(Stage::Counting, None);
     let mut counter = Counter::new(options);
     for document in corpus.by_ref() {
         let document = document?;
         counter.add(&[&document.title, &document.text])?;
         stages.advance(1);
     }
-    stages.read(&corpus);
+    stages.clear();
+    output::note_report(&corpus.skipped());
     counter.finish(out)?;
     Ok(())
 }
@@ -184,7 +185,7 @@ fn select(
     json: bool,
 ) -> anyhow::Result<()> {
     let counts = CountFile::open(counts)?;
-    let model = bundled::model(model)?;
+    let model = models::model(model)?;
     let pieces = becr_encoder::word_pieces(&model.tokenizer)?;
     let vocabulary = Vocabulary::new(pieces.vocabulary().into_iter().map(|(_, piece)| piece));
     let scratch = tempfile::tempdir_in(folder_of(out))?;

@@ -5,8 +5,7 @@
 
 use crate::output;
 use anyhow::Context;
-use becr_index::manifest::Manifest;
-use becr_index::verify::{Report, verify};
+use becr::{Index, Verification};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,22 +25,22 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Findings {
+struct VerifyOutput {
     sound: bool,
     #[serde(flatten)]
-    report: Report,
+    verification: Verification,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.child {
-        output::json(&verify(&args.index)?)?;
+        output::json(&Index::open(&args.index)?.verify()?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    Manifest::read(&args.index)?;
-    let report = in_child(args)?;
-    let findings = Findings {
-        sound: report.problems.is_empty(),
-        report,
+    becr_index::manifest::Manifest::read(&args.index)?;
+    let verification = in_child(args)?;
+    let findings = VerifyOutput {
+        sound: verification.problems.is_empty(),
+        verification,
     };
     if args.json {
         output::json(&findings)?;
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn in_child(args: &Args) -> anyhow::Result<Report> {
+fn in_child(args: &Args) -> anyhow::Result<Verification> {
     let child = Command::new(std::env::current_exe()?)
         .args(["verify", "--child"])
         .arg(&args.index)
@@ -73,19 +72,19 @@ fn in_child(args: &Args) -> anyhow::Result<Report> {
             child.status
         ),
     };
-    Ok(Report {
+    Ok(Verification {
         problems: vec![problem],
-        ..Report::default()
+        ..Verification::default()
     })
 }
 
-fn print(findings: &Findings) -> anyhow::Result<()> {
+fn print(findings: &VerifyOutput) -> anyhow::Result<()> {
     let mut out = output::stdout();
-    let Report {
+    let Verification {
         documents,
         groups,
         problems,
-    } = &findings.report;
+    } = &findings.verification;
     for problem in problems {
         writeln!(out, "{problem}")?;
     }

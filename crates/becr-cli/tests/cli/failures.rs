@@ -158,11 +158,7 @@ fn files_that_are_gone_are_named() {
     let folder = folder.path();
     corpus(folder, "some.jsonl", 0..5);
     index(folder, "some.jsonl", "index", &[]);
-    for (file, named) in [
-        ("becr.json", "becr.json"),
-        ("first-stage", "first-stage"),
-        ("first-stage/meta.json", "meta.json"),
-    ] {
+    for (file, named) in [("becr.json", "becr.json"), ("first-stage", "first-stage")] {
         let (whole, hidden) = (folder.join("index").join(file), folder.join("hidden"));
         fs::rename(&whole, &hidden).unwrap();
         for command in [

@@ -3,8 +3,8 @@
 use crate::becr;
 use crate::full::{corpus, folder, index, run};
 use becr_encoder::Encoder;
+use becr_lmdb::Store;
 use becr_model::{Head, Model};
-use becr_store::Store;
 use std::path::Path;
 
 /// γ of the head that the tests give the model: its hidden states are of 16 numbers.
@@ -21,7 +21,7 @@ fn write_head(folder: &Path, encoder_id: &str, gamma: Vec<f32>) {
 /// γ·CLS of every document of an index, by id, beside what its text gives.
 fn check(folder: &Path, index: &str, documents: usize) {
     let encoder = Encoder::open(folder.join("model")).unwrap();
-    let store = Store::open(&folder.join(index)).unwrap();
+    let store = Store::open(&folder.join(index).join("store")).unwrap();
     let snapshot = store.snapshot().unwrap();
     let mut checked = 0;
     for row in snapshot.documents().unwrap() {

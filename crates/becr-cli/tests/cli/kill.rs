@@ -3,7 +3,8 @@
 //! `BECR_KILLS` sets the number of kills; the default suits a test run.
 
 use crate::full::{corpus, digest, folder, index, run};
-use becr_store::Store;
+use becr_index::manifest::Manifest;
+use becr_lmdb::Store;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -30,7 +31,7 @@ fn kills() -> u64 {
 }
 
 fn ids(dir: &Path) -> BTreeSet<String> {
-    let store = Store::open(dir).unwrap();
+    let store = Store::open(&Manifest::read(dir).unwrap().store(dir)).unwrap();
     let snapshot = store.snapshot().unwrap();
     snapshot
         .documents()

@@ -4,7 +4,7 @@ use crate::becr;
 use crate::full::{index, run};
 use crate::ranked::{head, json, ranked, rows};
 use becr_encoder::Encoder;
-use becr_store::Store;
+use becr_lmdb::Store;
 use becr_text::groups::TokenGroup;
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,7 +91,7 @@ impl Part {
 /// S_deep as the paper has it, in plain code: every similarity is a weighted sum of cosines of vectors.
 fn plain_deep(folder: &Path, encoder: &Encoder, terms: &[Vec<Part>]) -> BTreeMap<String, f64> {
     let head = head(&folder.join("model"));
-    let store = Store::open(&folder.join("index")).unwrap();
+    let store = Store::open(&folder.join("index/store")).unwrap();
     let snapshot = store.snapshot().unwrap();
     let mut scores = BTreeMap::new();
     for row in snapshot.documents().unwrap() {

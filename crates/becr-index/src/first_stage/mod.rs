@@ -21,7 +21,5 @@ mod writer;
 
 pub use analysis::StemTokenizer;
 pub use search::{FirstStage, Hit};
-pub use writer::{BYTES_PER_THREAD, Writer, threads};
-
-/// Folder of the engine's files inside an index directory.
-pub(crate) const FOLDER: &str = "first-stage";
+pub use statistics::Counts;
+pub use writer::{BYTES_PER_THREAD, Finished, Writer, threads};

@@ -1,13 +1,11 @@
 //! The engine's fields.
 
+use super::analysis;
 use super::medium::Medium;
-use super::{FOLDER, analysis};
-use crate::IndexError;
-use std::path::Path;
-use tantivy::Index;
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
+use tantivy::{Index, IndexSettings};
 
 /// Handles of the fields, by name.
 #[derive(Clone, Copy)]
@@ -28,10 +26,8 @@ pub(super) const ID: &str = "id";
 pub(super) const TITLE_WORDS: &str = "title_words";
 pub(super) const BODY_WORDS: &str = "body_words";
 
-/// Creates an empty engine index below `dir`.
-pub(super) fn create(dir: &Path) -> Result<(Index, Fields), IndexError> {
-    let folder = dir.join(FOLDER);
-    std::fs::create_dir(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
+/// Creates an empty engine index on a medium.
+pub(super) fn create(medium: Medium) -> tantivy::Result<(Index, Fields)> {
     // Word positions are in the document records; BM25 needs frequencies only.
     let stems = TextFieldIndexing::default()
         .set_tokenizer(analysis::NAME)
@@ -45,26 +41,16 @@ pub(super) fn create(dir: &Path) -> Result<(Index, Fields), IndexError> {
         title_words: schema.add_u64_field(TITLE_WORDS, FAST),
         body_words: schema.add_u64_field(BODY_WORDS, FAST),
     };
-    let index = Index::create_in_dir(&folder, schema.build()).map_err(IndexError::engine(dir))?;
+    let index = Index::create(medium, schema.build(), IndexSettings::default())?;
     register(&index);
     Ok((index, fields))
 }
 
-/// Opens the engine index below `dir`.
-pub(super) fn open(dir: &Path) -> Result<(Index, Fields), IndexError> {
-    let folder = dir.join(FOLDER);
-    if !folder.is_dir() {
-        let reason = format!("no folder {FOLDER}");
-        return Err(IndexError::NotAnIndex {
-            path: dir.to_owned(),
-            reason,
-        });
-    }
-    let engine = IndexError::engine(dir);
-    let index = Medium::open(&folder).and_then(Index::open);
-    let index = index.map_err(&engine)?;
+/// Opens the engine index on a medium.
+pub(super) fn open(medium: Medium) -> tantivy::Result<(Index, Fields)> {
+    let index = Index::open(medium)?;
     register(&index);
-    let field = |name| index.schema().get_field(name).map_err(&engine);
+    let field = |name| index.schema().get_field(name);
     let fields = Fields {
         id: field(ID)?,
         title: field("title")?,

@@ -1,7 +1,8 @@
 //! Top-k search.
 
+use super::medium::Medium;
 use super::schema::{self, Fields};
-use super::statistics::Statistics;
+use super::statistics::{Counts, EngineCounts, QueryStatistics};
 use crate::IndexError;
 use crate::manifest::Manifest;
 use becr_text::lexical::Analyzer;
@@ -20,10 +21,10 @@ const ROUNDING: f32 = 1e-5;
 /// A first-stage index open for searching. Searches see the index as it was when it was opened.
 pub struct FirstStage {
     searcher: Searcher,
-    statistics: Statistics,
+    counts: EngineCounts,
     fields: Fields,
     analyzer: Analyzer,
-    dir: PathBuf,
+    folder: PathBuf,
 }
 
 /// A document found.
@@ -37,39 +38,78 @@ pub struct Hit {
 }
 
 impl FirstStage {
-    /// Opens the index in `dir`.
+    /// Opens the newest commit of the index in `dir`.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
-        Manifest::read(dir)?;
-        let (index, fields) = schema::open(dir)?;
+        let manifest = Manifest::read(dir)?;
+        let folder = manifest.first_stage(dir);
+        if !folder.is_dir() {
+            return Err(IndexError::NotAnIndex {
+                path: dir.to_owned(),
+                reason: format!("no folder {}", folder.display()),
+            });
+        }
+        if manifest.model.is_some() {
+            let store = becr_lmdb::Store::open(&manifest.store(dir))?;
+            return Self::of_snapshot(&folder, &store.snapshot()?);
+        }
+        Self::at(&folder, None)
+    }
+
+    /// Opens the commit that belongs to a snapshot of the index's store.
+    pub fn of_snapshot(folder: &Path, snapshot: &becr_lmdb::Snapshot) -> Result<Self, IndexError> {
+        Self::at(folder, snapshot.companion()?)
+    }
+
+    /// Opens the commit whose list of segments is `meta`; without one, the commit in the engine's own file.
+    fn at(folder: &Path, meta: Option<&[u8]>) -> Result<Self, IndexError> {
         let open = || {
+            let medium = match meta {
+                Some(meta) => Medium::held(folder, Some(meta))?,
+                None => Medium::open(folder)?,
+            };
+            let (index, fields) = schema::open(medium)?;
             let reader = index
                 .reader_builder()
                 .reload_policy(ReloadPolicy::Manual)
+                .num_warming_threads(0)
                 .try_into()?;
-            let searcher = reader.searcher();
-            let statistics = Statistics::new(searcher.clone(), fields)?;
-            Ok::<_, TantivyError>((searcher, statistics))
+            Ok::<_, TantivyError>((reader.searcher(), fields))
         };
-        let (searcher, statistics) = open().map_err(IndexError::engine(dir))?;
-        let analyzer = Analyzer::default();
+        let (searcher, fields) = open().map_err(IndexError::engine(folder))?;
         Ok(Self {
+            counts: EngineCounts::new(searcher.clone(), fields),
             searcher,
-            statistics,
             fields,
-            analyzer,
-            dir: dir.to_owned(),
+            analyzer: Analyzer::default(),
+            folder: folder.to_owned(),
         })
     }
 
     /// How many documents there are.
     pub fn documents(&self) -> u64 {
-        self.statistics.documents()
+        self.counts.documents()
     }
 
     /// The `k` best documents, best first, ties by document id. A query without a word finds nothing.
     pub fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>, IndexError> {
-        self.top(&self.terms(query), k)
-            .map_err(IndexError::engine(&self.dir))
+        self.counts
+            .sum_up()
+            .map_err(IndexError::engine(&self.folder))?;
+        self.search_counted(query, k, &self.counts)
+    }
+
+    /// The same with the statistics of somebody who counts the same documents.
+    pub fn search_counted(
+        &self,
+        query: &str,
+        k: usize,
+        counts: &dyn Counts,
+    ) -> Result<Vec<Hit>, IndexError> {
+        let stems = self.stems(query);
+        let names: Vec<String> = stems.keys().cloned().collect();
+        let found = QueryStatistics::counted(counts, self.fields, &names)
+            .and_then(|statistics| self.top(&self.terms(&stems), k, &statistics));
+        found.map_err(IndexError::engine(&self.folder))
     }
 
     /// The title of a hit, for display.
@@ -77,7 +117,7 @@ impl FirstStage {
         let row: TantivyDocument = self
             .searcher
             .doc(hit.address)
-            .map_err(IndexError::engine(&self.dir))?;
+            .map_err(IndexError::engine(&self.folder))?;
         let title = row
             .get_first(self.fields.title)
             .and_then(|value| value.as_str());
@@ -93,18 +133,23 @@ impl FirstStage {
                     segment_ord: segment_ord as u32,
                     doc_id,
                 };
-                ids.insert(self.id(address).map_err(IndexError::engine(&self.dir))?);
+                ids.insert(self.id(address).map_err(IndexError::engine(&self.folder))?);
             }
         }
         Ok(ids)
     }
 
-    /// The query's terms in both fields with how often they occur, in a fixed order.
-    fn terms(&self, query: &str) -> Vec<(Term, f32)> {
+    /// The query's stems with how often they occur.
+    fn stems(&self, query: &str) -> BTreeMap<String, f32> {
         let mut stems = BTreeMap::new();
         for stem in self.analyzer.query_stems(query) {
             *stems.entry(stem.text).or_insert(0.0) += 1.0;
         }
+        stems
+    }
+
+    /// The query's terms in both fields with how often they occur, in a fixed order.
+    fn terms(&self, stems: &BTreeMap<String, f32>) -> Vec<(Term, f32)> {
         let in_field = |field| {
             stems
                 .iter()
@@ -115,7 +160,12 @@ impl FirstStage {
             .collect()
     }
 
-    fn top(&self, terms: &[(Term, f32)], k: usize) -> tantivy::Result<Vec<Hit>> {
+    fn top(
+        &self,
+        terms: &[(Term, f32)],
+        k: usize,
+        statistics: &QueryStatistics,
+    ) -> tantivy::Result<Vec<Hit>> {
         // More than there are documents is as good as all of them.
         let documents = self.documents() as usize;
         let k = k.min(documents);
@@ -127,18 +177,16 @@ impl FirstStage {
         let mut limit = k + SLACK;
         loop {
             let collector = TopDocs::with_limit(limit.min(documents)).order_by_score();
-            let rough = self.searcher.search_with_statistics_provider(
-                &query,
-                &collector,
-                &self.statistics,
-            )?;
+            let rough = self
+                .searcher
+                .search_with_statistics_provider(&query, &collector, statistics)?;
             // All is well if what was cut off could not have been among the first k.
             let complete = rough.len() < limit
                 || rough
                     .last()
                     .is_some_and(|last| last.0 < rough[k - 1].0 * (1.0 - ROUNDING));
             if complete || limit >= documents {
-                return self.ranked(terms, rough, k);
+                return self.ranked(terms, rough, k, statistics);
             }
             limit *= 2;
         }
@@ -150,10 +198,11 @@ impl FirstStage {
         terms: &[(Term, f32)],
         candidates: Vec<(f32, DocAddress)>,
         k: usize,
+        statistics: &QueryStatistics,
     ) -> tantivy::Result<Vec<Hit>> {
         let mut addresses: Vec<DocAddress> = candidates.into_iter().map(|(_, at)| at).collect();
         addresses.sort_unstable();
-        let scores = self.exact_scores(terms, &addresses)?;
+        let scores = self.exact_scores(terms, &addresses, statistics)?;
         let mut hits = Vec::with_capacity(addresses.len());
         for (address, score) in addresses.into_iter().zip(scores) {
             hits.push(Hit {
@@ -172,11 +221,12 @@ impl FirstStage {
         &self,
         terms: &[(Term, f32)],
         addresses: &[DocAddress],
+        statistics: &QueryStatistics,
     ) -> tantivy::Result<Vec<f64>> {
         let mut scores = vec![0.0; addresses.len()];
         for part in terms {
             let scoring =
-                EnableScoring::enabled_from_statistics_provider(&self.statistics, &self.searcher);
+                EnableScoring::enabled_from_statistics_provider(statistics, &self.searcher);
             let weight = term_query(part).weight(scoring)?;
             let mut rest = scores.as_mut_slice();
             for group in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {

@@ -10,7 +10,7 @@ type Document = (&'static str, String);
 /// Writes documents, a commit after every `every` of them, and deletes `deleted` at the end.
 fn build(dir: &Path, documents: &[Document], every: usize, deleted: &[&str]) {
     Manifest::default().write(dir).unwrap();
-    let mut writer = Writer::create(dir).unwrap();
+    let mut writer = Writer::create(&Manifest::default().first_stage(dir)).unwrap();
     for batch in documents.chunks(every) {
         for (id, body) in batch {
             writer.add(id, &format!("about {id}"), body).unwrap();
@@ -103,7 +103,7 @@ fn an_empty_index_finds_nothing() {
 fn more_ties_than_the_cut() {
     let dir = tempfile::tempdir().unwrap();
     Manifest::default().write(dir.path()).unwrap();
-    let writer = Writer::create(dir.path()).unwrap();
+    let writer = Writer::create(&Manifest::default().first_stage(dir.path())).unwrap();
     for n in (0..500).rev() {
         writer.add(&format!("d{n:03}"), "", "bank").unwrap();
     }

@@ -1,8 +1,11 @@
 //! Adding and deleting documents.
 
+use super::medium::{META, Medium};
 use super::schema::{self, Fields};
 use crate::IndexError;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use tantivy::index::SegmentComponent;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyDocument};
@@ -13,6 +16,17 @@ pub const BYTES_PER_THREAD: usize = 96 << 20;
 /// Beyond these, more threads bring little and cost memory.
 const MAX_THREADS: usize = 8;
 
+/// The files of a segment.
+const COMPONENTS: [SegmentComponent; 7] = [
+    SegmentComponent::Postings,
+    SegmentComponent::Positions,
+    SegmentComponent::Terms,
+    SegmentComponent::Store,
+    SegmentComponent::FastFields,
+    SegmentComponent::FieldNorms,
+    SegmentComponent::Delete,
+];
+
 /// Threads that an index is written with.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))
@@ -22,52 +36,51 @@ pub fn threads() -> usize {
 pub struct Writer {
     writer: IndexWriter,
     fields: Fields,
-    dir: PathBuf,
+    medium: Medium,
+    folder: PathBuf,
 }
 
 impl Writer {
-    /// A writer to a new first-stage index in `dir`, using all cores up to eight.
-    pub fn create(dir: &Path) -> Result<Self, IndexError> {
-        let (index, fields) = schema::create(dir)?;
-        Self::new(&index, fields, dir)
+    /// A writer to a new first-stage index in `folder`, which publishes its own commits, using all cores up to eight.
+    pub fn create(folder: &Path) -> Result<Self, IndexError> {
+        std::fs::create_dir(folder).map_err(IndexError::io(folder, "cannot create"))?;
+        let create = || {
+            let medium = Medium::open(folder)?;
+            let (index, fields) = schema::create(medium.clone())?;
+            Self::new(&index, fields, medium, folder, threads())
+        };
+        create().map_err(IndexError::engine(folder))
     }
 
-    /// A writer to the existing index in `dir`.
-    pub fn open(dir: &Path) -> Result<Self, IndexError> {
-        let (index, fields) = schema::open(dir)?;
-        let writer = Self::new(&index, fields, dir)?;
-        // A writer that was killed leaves files that no commit knows of, under names that the next commit
-        // may want.
-        writer
-            .writer
-            .garbage_collect_files()
-            .wait()
-            .map_err(IndexError::engine(dir))?;
-        Ok(writer)
+    /// A writer to the first-stage index in `folder`, new or old, whose commits somebody else publishes: `meta` is the
+    /// one that is published, if there is one. One thread: documents come no faster than they are encoded.
+    pub fn held(folder: &Path, meta: Option<&[u8]>) -> Result<Self, IndexError> {
+        std::fs::create_dir_all(folder).map_err(IndexError::io(folder, "cannot create"))?;
+        let open = || {
+            let medium = Medium::held(folder, meta)?;
+            let known = meta.is_some() || folder.join(META).is_file();
+            let (index, fields) = match known {
+                true => schema::open(medium.clone())?,
+                false => schema::create(medium.clone())?,
+            };
+            sweep(folder, &index)?;
+            Self::new(&index, fields, medium, folder, 1)
+        };
+        open().map_err(IndexError::engine(folder))
     }
 
-    /// A writer to the index of a build in `dir`, which may have been interrupted at any point.
-    pub(crate) fn open_or_create(dir: &Path) -> Result<Self, IndexError> {
-        let folder = dir.join(super::FOLDER);
-        // The engine's own manifest is the last file that creating an index writes.
-        if folder.join("meta.json").is_file() {
-            return Self::open(dir);
-        }
-        if folder.exists() {
-            let cleared = std::fs::remove_dir_all(&folder);
-            cleared.map_err(IndexError::io(&folder, "cannot clear"))?;
-        }
-        Self::create(dir)
-    }
-
-    fn new(index: &tantivy::Index, fields: Fields, dir: &Path) -> Result<Self, IndexError> {
+    fn new(
+        index: &tantivy::Index,
+        fields: Fields,
+        medium: Medium,
+        folder: &Path,
+        threads: usize,
+    ) -> tantivy::Result<Self> {
         let options = IndexWriterOptions::builder()
-            .num_worker_threads(threads())
+            .num_worker_threads(threads)
             .memory_budget_per_thread(BYTES_PER_THREAD)
             .build();
-        let writer = index
-            .writer_with_options(options)
-            .map_err(IndexError::engine(dir))?;
+        let writer = index.writer_with_options(options)?;
         // Segments full of deleted documents cost every query a little: merge them away.
         let mut merging = LogMergePolicy::default();
         merging.set_del_docs_ratio_before_merge(0.2);
@@ -75,7 +88,8 @@ impl Writer {
         Ok(Self {
             writer,
             fields,
-            dir: dir.to_owned(),
+            medium,
+            folder: folder.to_owned(),
         })
     }
 
@@ -89,7 +103,7 @@ impl Writer {
         document.add_text(self.fields.body, body);
         self.writer
             .add_document(document)
-            .map_err(IndexError::engine(&self.dir))?;
+            .map_err(IndexError::engine(&self.folder))?;
         Ok(())
     }
 
@@ -99,21 +113,61 @@ impl Writer {
             .delete_term(Term::from_field_text(self.fields.id, id));
     }
 
-    /// Makes what was added and deleted visible to searchers, and durable.
-    pub fn commit(&mut self) -> Result<(), IndexError> {
+    /// Makes what was added and deleted durable: searchers see it now, or when the commit is published. Returns what
+    /// is to be published, if somebody else does it.
+    pub fn commit(&mut self) -> Result<Option<Vec<u8>>, IndexError> {
         self.writer
             .commit()
-            .map_err(IndexError::engine(&self.dir))?;
-        Ok(())
+            .map_err(IndexError::engine(&self.folder))?;
+        Ok(self.medium.meta())
     }
 
-    /// Commits and waits for merges to end.
-    pub fn finish(mut self) -> Result<(), IndexError> {
+    /// The newest commit was published: files of the one before are not needed any more.
+    pub fn published(&self) {
+        self.medium.published();
+    }
+
+    /// Commits and waits for merges to end. Returns what is to be published, if somebody else does it.
+    pub fn finish(mut self) -> Result<Finished, IndexError> {
         self.commit()?;
         self.writer
             .wait_merging_threads()
-            .map_err(IndexError::engine(&self.dir))
+            .map_err(IndexError::engine(&self.folder))?;
+        Ok(Finished(self.medium))
     }
+}
+
+/// A first-stage index whose writer is done.
+pub struct Finished(Medium);
+
+impl Finished {
+    /// The commit that is to be published, if somebody else does it.
+    pub fn commit(&self) -> Option<Vec<u8>> {
+        self.0.meta()
+    }
+
+    /// It was published.
+    pub fn published(self) {
+        self.0.published();
+    }
+}
+
+/// Removes files that the published commit does not have: those of a writer that was killed, whose names the next
+/// commit may want.
+fn sweep(folder: &Path, index: &tantivy::Index) -> tantivy::Result<()> {
+    let known: HashSet<PathBuf> = index
+        .searchable_segment_metas()?
+        .iter()
+        .flat_map(|segment| COMPONENTS.map(|part| segment.relative_path(part)))
+        .collect();
+    for entry in std::fs::read_dir(folder)?.flatten() {
+        let name = PathBuf::from(entry.file_name());
+        let is_segment = name.extension().is_some() && !name.to_string_lossy().starts_with('.');
+        if is_segment && name != Path::new(META) && !known.contains(&name) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 fn count_words(text: &str) -> u64 {

@@ -1,46 +1,49 @@
 //! The documents of an index: encoded and stored, in batches that are committed as they come.
 
+use super::FullBuild;
 use super::composed::Composer;
 use super::encoding::{DocumentEncoder, Footprints};
-use super::{FullBuild, Observer, Stage};
-use crate::IndexError;
 use crate::live::{Change, LiveIndex};
-use becr_store::{Documents, NewDocument, Store};
+use crate::{Changed, Document, IndexError, Observer, Stage};
+use becr_lmdb::Store;
+use becr_store::{Documents, NewDocument};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 /// Bytes of footprints committed together.
 const BATCH_BYTES: usize = 8 << 20;
-/// Changes after which the first stage commits: often enough that little must be repeated after a crash.
-const FIRST_STAGE_COMMIT: usize = 20_000;
 
 impl FullBuild<'_> {
     /// Encodes the documents that the index does not have yet; returns how many it had.
     pub(super) fn encode_documents(
         &self,
         index: &mut LiveIndex,
+        mut documents: impl Iterator<Item = Result<Document, IndexError>>,
+        total: Option<u64>,
         observer: &dyn Observer,
     ) -> Result<u64, IndexError> {
-        let mut corpus = (self.corpus)()?;
-        observer.begin(Stage::EncodingDocuments, Some(&corpus), None);
+        observer.begin(Stage::EncodingDocuments, total);
         let encoder = DocumentEncoder::new(self.model, self.encoder)?;
         let store = index.store().clone();
-        let known = store.snapshot()?;
         let mut resumed = 0;
         let shard = self.options.shard;
         let mut place = 0;
         let documents = std::iter::from_fn(|| {
             loop {
-                let document = match corpus.next()? {
+                let document = match documents.next()? {
                     Ok(document) => document,
-                    Err(error) => return Some(Err(error.into())),
+                    Err(error) => return Some(Err(error)),
                 };
                 observer.advance(1);
                 place += 1;
                 if shard.is_some_and(|shard| !shard.has(place - 1)) {
                     continue;
                 }
-                match known.number(&document.id) {
+                // A snapshot for each: one that lives through all commits keeps the store from using freed pages again.
+                let known = store
+                    .snapshot()
+                    .and_then(|snapshot| snapshot.number(&document.id));
+                match known {
                     Ok(None) => return Some(Ok(document)),
                     Ok(Some(_)) => resumed += 1,
                     Err(error) => return Some(Err(error.into())),
@@ -49,10 +52,9 @@ impl FullBuild<'_> {
         });
         let mut writer = BatchWriter::new(index, self.options.keep_text)?;
         encoder.footprints_for(&store, documents, |document, footprints| {
-            writer.push(document, footprints)
+            writer.push(document, footprints).map(drop)
         })?;
         writer.flush()?;
-        observer.read(&corpus);
         Ok(resumed)
     }
 }
@@ -62,8 +64,8 @@ impl DocumentEncoder<'_> {
     pub(crate) fn footprints_for(
         &self,
         store: &Store,
-        documents: impl Iterator<Item = Result<becr_corpus::Document, IndexError>>,
-        mut emit: impl FnMut(becr_corpus::Document, Footprints) -> Result<(), IndexError>,
+        documents: impl Iterator<Item = Result<Document, IndexError>>,
+        mut emit: impl FnMut(Document, Footprints) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         match store.header().documents {
             Documents::Encoded => self.encode(documents, emit),
@@ -83,8 +85,8 @@ impl DocumentEncoder<'_> {
     /// the encoder's batch.
     fn encode(
         &self,
-        documents: impl Iterator<Item = Result<becr_corpus::Document, IndexError>>,
-        mut emit: impl FnMut(becr_corpus::Document, Footprints) -> Result<(), IndexError>,
+        documents: impl Iterator<Item = Result<Document, IndexError>>,
+        mut emit: impl FnMut(Document, Footprints) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
         // The encoder takes texts and gives footprints in the same order; what else a document has waits here.
         let waiting = RefCell::new(VecDeque::new());
@@ -116,8 +118,12 @@ pub(crate) struct BatchWriter<'a> {
     keep_text: bool,
     /// γ of the index's head.
     gamma: Option<Vec<f32>>,
-    batch: Vec<(becr_corpus::Document, Footprints)>,
+    batch: Vec<(Document, Footprints)>,
     bytes: usize,
+    /// What the batches so far did.
+    written: Changed,
+    /// A batch could not be written: none will be after it.
+    has_failed: bool,
 }
 
 impl<'a> BatchWriter<'a> {
@@ -129,44 +135,64 @@ impl<'a> BatchWriter<'a> {
             gamma: head.and_then(|head| head.others.cls),
             batch: Vec::new(),
             bytes: 0,
+            written: Changed::default(),
+            has_failed: false,
         })
     }
 
+    /// What was committed.
+    pub(crate) fn written(&self) -> Changed {
+        self.written
+    }
+
+    /// Takes a document; returns the ids that were committed, if the batch was full.
     pub(crate) fn push(
         &mut self,
-        document: becr_corpus::Document,
+        document: Document,
         footprints: Footprints,
-    ) -> Result<(), IndexError> {
+    ) -> Result<Vec<String>, IndexError> {
         self.bytes += footprints.tiles.len() + document.text.len();
         self.batch.push((document, footprints));
         if self.bytes < BATCH_BYTES {
-            Ok(())
+            Ok(Vec::new())
         } else {
             self.flush()
         }
     }
 
-    /// Commits what is waiting.
-    pub(crate) fn flush(&mut self) -> Result<(), IndexError> {
+    /// Commits what is waiting, and returns its ids.
+    pub(crate) fn flush(&mut self) -> Result<Vec<String>, IndexError> {
+        if self.batch.is_empty() || self.has_failed {
+            return Ok(Vec::new());
+        }
         let (keep_text, gamma) = (self.keep_text, self.gamma.as_deref());
         let changes: Vec<Change<'_>> = self
             .batch
             .iter()
             .map(|(document, footprints)| put(document, footprints, keep_text, gamma))
             .collect();
-        self.index.apply(&changes)?;
-        self.batch.clear();
+        let before = self.documents()?;
+        let applied = self.index.apply(&changes);
+        self.has_failed = applied.is_err();
+        applied?;
+        let added = self.documents()? - before;
+        self.written.added += added;
+        self.written.replaced += self.batch.len() as u64 - added;
         self.bytes = 0;
-        if self.index.uncommitted() >= FIRST_STAGE_COMMIT {
-            self.index.commit()
-        } else {
-            Ok(())
-        }
+        Ok(self
+            .batch
+            .drain(..)
+            .map(|(document, _)| document.id)
+            .collect())
+    }
+
+    fn documents(&self) -> Result<u64, IndexError> {
+        Ok(self.index.store().snapshot()?.totals()?.documents)
     }
 }
 
 fn put<'a>(
-    document: &'a becr_corpus::Document,
+    document: &'a Document,
     footprints: &'a Footprints,
     keep_text: bool,
     gamma: Option<&[f32]>,

@@ -1,32 +1,60 @@
 //! The token groups of an index: counted, chosen, encoded, stored.
 
-use super::{FullBuild, Observer, Stage};
-use crate::IndexError;
+use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
+use crate::spool::{Spool, SpoolWriter};
+use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
 use becr_text::groups::TokenGroup;
 use std::path::Path;
 
 /// Groups encoded and committed together.
 const BATCH: usize = 4096;
+/// Counts of the documents and of the query log, inside a build.
+const COUNTS: &str = "groups.counts";
+const LOG_COUNTS: &str = "log.counts";
 
 impl FullBuild<'_> {
-    /// Counts the corpus and chooses.
+    /// Reads the documents: counts their words and pairs, and keeps them for the next pass.
+    pub(super) fn spool(
+        &self,
+        dir: &Path,
+        documents: &mut impl Iterator<Item = Result<Document, IndexError>>,
+        observer: &dyn Observer,
+    ) -> Result<Spool, IndexError> {
+        observer.begin(Stage::Counting, None);
+        let mut counter = Counter::new(&self.count_options(dir));
+        let mut spool = SpoolWriter::create(&dir.join(SPOOL))?;
+        for document in documents {
+            let document = document?;
+            counter.add(&[&document.title, &document.text])?;
+            spool.push(&document)?;
+            observer.advance(1);
+        }
+        counter.finish(&dir.join(COUNTS))?;
+        spool.finish()
+    }
+
+    fn count_options(&self, dir: &Path) -> CountOptions {
+        CountOptions {
+            window: self.model.config.settings().window as u32,
+            memory: self.options.memory,
+            scratch: dir.to_owned(),
+        }
+    }
+
+    /// Chooses from the counts.
     pub(super) fn choose_groups(
         &self,
         dir: &Path,
         out: &Path,
+        spool: &Spool,
         observer: &dyn Observer,
     ) -> Result<GroupList, IndexError> {
-        let options = CountOptions {
-            window: self.model.config.settings().window as u32,
-            memory: self.options.memory,
-            scratch: dir.to_owned(),
-        };
-        let path = dir.join("groups.counts");
-        let counts = match CountFile::open(&path) {
+        let options = self.count_options(dir);
+        let counts = match CountFile::open(&dir.join(COUNTS)) {
             Ok(counts) => counts,
-            Err(_) => self.count(&options, &path, observer)?,
+            Err(_) => self.count_again(&options, &dir.join(COUNTS), spool, observer)?,
         };
         let log = match self.options.query_log.is_empty() {
             true => None,
@@ -36,7 +64,7 @@ impl FullBuild<'_> {
                     .query_log
                     .iter()
                     .try_for_each(|query| counter.add(&[query]))?;
-                Some(counter.finish(&dir.join("log.counts"))?)
+                Some(counter.finish(&dir.join(LOG_COUNTS))?)
             }
         };
         let pieces = self
@@ -52,23 +80,24 @@ impl FullBuild<'_> {
             vocabulary: &vocabulary,
         };
         let (list, _) = sources.select(&self.options.rules, out)?;
-        for name in ["groups.counts", "log.counts"] {
+        for name in [COUNTS, LOG_COUNTS] {
             // Large, and of no use once the list stands.
             let _ = std::fs::remove_file(dir.join(name));
         }
         Ok(list)
     }
 
-    fn count(
+    /// Counts what was spooled, where the counts of an interrupted try are gone.
+    fn count_again(
         &self,
         options: &CountOptions,
         out: &Path,
+        spool: &Spool,
         observer: &dyn Observer,
     ) -> Result<CountFile, IndexError> {
-        let mut corpus = (self.corpus)()?;
-        observer.begin(Stage::Counting, Some(&corpus), None);
+        observer.begin(Stage::Counting, Some(spool.documents));
         let mut counter = Counter::new(options);
-        for document in corpus.by_ref() {
+        for document in spool.read()? {
             let document = document?;
             counter.add(&[&document.title, &document.text])?;
             observer.advance(1);
@@ -83,7 +112,7 @@ impl FullBuild<'_> {
         list: &GroupList,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
-        observer.begin(Stage::EncodingGroups, None, Some(list.len()));
+        observer.begin(Stage::EncodingGroups, Some(list.len()));
         let mut batch = Vec::with_capacity(BATCH);
         for entry in list.iter()? {
             batch.push(entry?.group);

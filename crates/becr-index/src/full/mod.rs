@@ -1,14 +1,14 @@
 //! Building a full index: token groups chosen and encoded, documents encoded and stored.
 //!
 //! ```text
-//! corpus ─ count words and pairs ─ choose token groups ─ encode them ─► store
-//! corpus ─ encode documents ─────────────────────────────────────────► store, first stage
+//! documents ─ count words and pairs, spool ─ choose token groups ─ encode them ─► store
+//! spool ─ encode documents ──────────────────────────────────────────────────► store, first stage
 //! ```
 //!
 //! Or, with [`Documents::Composed`], no document meets the encoder:
 //!
 //! ```text
-//! corpus ─ compose documents from the stored token groups ────────────► store, first stage
+//! spool ─ compose documents from the stored token groups ────────────────────► store, first stage
 //! ```
 //!
 //! Every stage leaves its result in `DIR.partial`, and an interrupted build goes on from there.
@@ -21,12 +21,14 @@ mod groups;
 pub(crate) use documents::BatchWriter;
 pub use encoding::DocumentEncoder;
 
-use crate::IndexError;
 use crate::head::head_of_model;
+use crate::intake::Intake;
 use crate::live::LiveIndex;
 use crate::manifest::{Manifest, ModelReference};
+use crate::size::size_of_tree;
+use crate::spool::Spool;
 use crate::staging::Staging;
-use becr_corpus::Corpus;
+use crate::{Document, IndexError, IntoDocument, Observer, Stage};
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
 use becr_model::{HEAD_FILE, Head, Model};
@@ -37,19 +39,21 @@ use std::path::{Path, PathBuf};
 /// The chosen token groups, inside an index.
 pub(crate) const GROUP_LIST: &str = "groups.list";
 
+/// Documents waiting for the second pass, inside a build.
+const SPOOL: &str = "documents.spool";
+
 /// The model's small files, inside an index.
 pub(crate) const MODEL: &str = "model";
 
-/// What to build, and from what.
+/// What to build, and with what.
 pub struct FullBuild<'a> {
     /// The model: its configuration and identity.
     pub model: &'a Model,
     /// Its encoder, on whatever device.
     pub encoder: &'a Encoder,
-    /// Opens the corpus; called once for each pass over it.
-    pub corpus: &'a dyn Fn() -> Result<Corpus, IndexError>,
-    /// What tells this corpus from another: paths, sizes, dates.
-    pub corpus_identity: String,
+    /// What tells these documents from others, so that an interrupted build can be gone on with by giving the same
+    /// documents again: paths, sizes and dates, say. Without it a build that fails leaves nothing.
+    pub identity: Option<String>,
     /// How.
     pub options: BuildOptions,
 }
@@ -74,6 +78,9 @@ pub struct BuildOptions {
     pub shard: Option<Shard>,
     /// Encode the documents, or compose them from the token groups.
     pub documents: Documents,
+    /// Build an index even if there is no document, to add some later.
+    #[serde(skip)]
+    pub allow_empty: bool,
 }
 
 /// One of several parts of a corpus: documents go by their place in it.
@@ -92,27 +99,6 @@ impl Shard {
     }
 }
 
-/// The stages of a build, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Stage {
-    Counting,
-    EncodingGroups,
-    EncodingDocuments,
-    Merging,
-    Finishing,
-}
-
-/// Told how a build goes.
-pub trait Observer {
-    /// A stage begins; `total` is the number of its steps, if known.
-    fn begin(&self, stage: Stage, corpus: Option<&Corpus>, total: Option<u64>);
-    /// Some steps are done.
-    fn advance(&self, steps: u64);
-    /// The corpus was read to its end; here is what was passed over.
-    fn read(&self, corpus: &Corpus);
-}
-
 /// What a build made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FullSummary {
@@ -129,9 +115,10 @@ pub struct FullSummary {
 }
 
 impl FullBuild<'_> {
-    /// Builds the index at `target`, or goes on with a build that was interrupted.
-    pub fn run(
+    /// Builds the index at `target`, or goes on with a build that was interrupted. The documents are read once.
+    pub fn run<D: IntoDocument>(
         &self,
+        documents: impl Iterator<Item = D>,
         target: &Path,
         overwrite: bool,
         observer: &dyn Observer,
@@ -139,23 +126,59 @@ impl FullBuild<'_> {
         let encoder_id = self.model.encoder_id();
         let shape = self.encoder.backend().shape();
         let head = head_of_model(self.model, &encoder_id, shape)?;
-        let fingerprint = self.fingerprint(&encoder_id, head);
-        let staging = Staging::resume(target, overwrite, &fingerprint)?;
-        let dir = staging.path();
+        let staging = match &self.identity {
+            Some(identity) => {
+                let fingerprint = self.fingerprint(&encoder_id, head, identity);
+                Staging::resume(target, overwrite, &fingerprint)?
+            }
+            None => Staging::create(target, overwrite)?,
+        };
+        match self.fill(staging.path(), documents, observer, &encoder_id) {
+            Ok(summary) => {
+                staging.publish()?;
+                Ok(summary)
+            }
+            Err(error) => {
+                if matches!(error, IndexError::NoDocuments) {
+                    staging.abandon();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Everything but the publishing.
+    fn fill<D: IntoDocument>(
+        &self,
+        dir: &Path,
+        documents: impl Iterator<Item = D>,
+        observer: &dyn Observer,
+        encoder_id: &str,
+    ) -> Result<FullSummary, IndexError> {
         self.copy_model_files(dir)?;
-        let list = self.group_list(dir, observer)?;
-        let header = self.header(&encoder_id)?;
+        let mut documents = Intake::unique(documents);
+        let (list, spool) = self.group_list(dir, &mut documents, observer)?;
+        let header = self.header(encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
         self.encode_groups(&index, &list, observer)?;
-        let resumed = self.encode_documents(&mut index, observer)?;
-        observer.begin(Stage::Finishing, None, None);
+        let resumed = match &spool {
+            Some(spool) => {
+                let total = Some(spool.documents);
+                self.encode_documents(&mut index, spool.read()?, total, observer)?
+            }
+            None => self.encode_documents(&mut index, documents, None, observer)?,
+        };
         let snapshot = index.store().snapshot()?;
         let (totals, groups) = (snapshot.totals()?, snapshot.group_count()?);
         drop(snapshot);
+        self.check_documents(totals.documents)?;
+        observer.begin(Stage::Finishing, None);
         index.finish()?;
-        self.finish(dir, encoder_id)?;
-        let bytes = crate::build::size_of_tree(dir);
-        staging.publish()?;
+        if let Some(spool) = spool {
+            spool.remove();
+        }
+        self.finish(dir, encoder_id.to_owned())?;
+        let bytes = size_of_tree(dir);
         Ok(FullSummary {
             documents: totals.documents,
             resumed,
@@ -163,6 +186,14 @@ impl FullBuild<'_> {
             groups,
             bytes,
         })
+    }
+
+    /// An index without documents is mostly somebody's mistake, and must not take the place of one that has some.
+    fn check_documents(&self, documents: u64) -> Result<(), IndexError> {
+        match documents == 0 && !self.options.allow_empty {
+            true => Err(IndexError::NoDocuments),
+            false => Ok(()),
+        }
     }
 
     fn header(&self, encoder_id: &str) -> Result<Header, IndexError> {
@@ -185,31 +216,47 @@ impl FullBuild<'_> {
     }
 
     /// What must be the same for one try to go on with another's work.
-    fn fingerprint(&self, encoder_id: &str, head: Option<&Head>) -> String {
+    fn fingerprint(&self, encoder_id: &str, head: Option<&Head>, identity: &str) -> String {
         let rules = (&self.options.rules, &self.options.query_log);
         serde_json::json!({
             "encoder": encoder_id,
             "gamma": head.map(|head| &head.others.cls),
-            "corpus": self.corpus_identity,
+            "corpus": identity,
             "options": self.options,
             "rules": rules,
         })
         .to_string()
     }
 
-    /// The list of groups: given, left by an earlier try, or chosen now.
-    fn group_list(&self, dir: &Path, observer: &dyn Observer) -> Result<GroupList, IndexError> {
+    /// The list of groups: given, left by an earlier try, or chosen now. Choosing takes a pass over the documents, which
+    /// are kept for the next one.
+    fn group_list(
+        &self,
+        dir: &Path,
+        documents: &mut impl Iterator<Item = Result<Document, IndexError>>,
+        observer: &dyn Observer,
+    ) -> Result<(GroupList, Option<Spool>), IndexError> {
         let path = dir.join(GROUP_LIST);
         if let Some(given) = &self.options.group_list {
             GroupList::open(given)?;
             let copied = std::fs::read(given).and_then(|bytes| std::fs::write(&path, bytes));
             copied.map_err(IndexError::io(given, "cannot copy the list of groups"))?;
-            return Ok(GroupList::open(&path)?);
+            return Ok((GroupList::open(&path)?, None));
         }
-        match GroupList::open(&path) {
-            Ok(list) => Ok(list),
-            Err(_) => self.choose_groups(dir, &path, observer),
-        }
+        let spool = match Spool::open(&dir.join(SPOOL))? {
+            Some(spool) => spool,
+            None => {
+                // A list without its documents is of no use.
+                let _ = std::fs::remove_file(&path);
+                self.spool(dir, documents, observer)?
+            }
+        };
+        self.check_documents(spool.documents)?;
+        let list = match GroupList::open(&path) {
+            Ok(list) => list,
+            Err(_) => self.choose_groups(dir, &path, &spool, observer)?,
+        };
+        Ok((list, Some(spool)))
     }
 
     /// Writes the model's small files, its head among them, which the documents' γ·CLS is computed with.

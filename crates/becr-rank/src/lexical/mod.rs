@@ -10,7 +10,7 @@ mod word_map;
 pub(crate) use first_stage::{FirstStageScale, first_stage};
 pub use names::LEXICAL_FEATURES;
 pub(crate) use names::{COUNT, FIRST_STAGE, place};
-pub(crate) use query::LexicalQuery;
+pub(crate) use query::{LexicalParts, LexicalQuery};
 pub(crate) use scan::Scan;
 
 /// BM25's saturation of term frequencies.

@@ -2,7 +2,7 @@
 
 use super::word_map::{Meaning, WordMap};
 use super::{B, K1, idf};
-use becr_store::{DocumentFrequency, DocumentStore, Stem, StoreError, Totals};
+use becr_store::{Answer, DocumentFrequency, Stem, Totals};
 use becr_text::groups::TokenGroup;
 use becr_text::lexical::{Analyzer, is_stop_word};
 use std::collections::HashMap;
@@ -14,8 +14,6 @@ pub(crate) type ByField<T> = [T; 2];
 #[derive(Debug, Clone)]
 pub(crate) struct LexicalQuery {
     pub(crate) map: WordMap,
-    /// In how many bodies the stem of each word of the query occurs; `None` for words that do not count.
-    pub(crate) bodies: Vec<Option<u32>>,
     /// Inverse document frequency of each distinct stem.
     pub(crate) stems: Vec<ByField<f32>>,
     /// Inverse document frequency of each distinct pair of words.
@@ -33,31 +31,18 @@ pub(crate) struct LexicalQuery {
 }
 
 impl LexicalQuery {
-    /// Asks the store about the words of a query.
-    pub(crate) fn new<S: DocumentStore + ?Sized>(
-        store: &S,
-        totals: &Totals,
-        words: &[String],
-        window: usize,
-        analyzer: &Analyzer,
-    ) -> Result<Self, StoreError> {
-        let parts = Parts::new(words, window, analyzer);
-        let names: Vec<&str> = parts.stems.iter().map(String::as_str).collect();
-        let stems = store.stems(&names)?;
-        let names: Vec<&str> = parts.words.iter().map(String::as_str).collect();
-        let numbers = store.words(&names)?;
-        let frequencies = store.pairs(&parts.groups())?;
+    /// The parts of a query, whose words, stems and pairs the store has answered for. More stems may follow.
+    pub(crate) fn new(parts: LexicalParts, answer: &Answer<'_>, window: usize) -> Self {
+        let totals = &answer.totals;
+        let stems = &answer.stems[..parts.stems.len()];
         let by_stem = |stem: &Stem| by_field(stem.frequency, totals);
         // A pair that is not in the token store is not counted, and taken to be rare.
         let rare = DocumentFrequency { title: 1, body: 1 };
         let by_pair = |known: &Option<DocumentFrequency>| by_field(known.unwrap_or(rare), totals);
-        let body = |at: u32| stems.get(at as usize).map(|stem| stem.frequency.body);
-        let bodies = |stem: &Option<u32>| stem.and_then(body);
-        Ok(Self {
-            map: WordMap::new(&meanings(&stems, &numbers)),
-            bodies: parts.stem_of.iter().map(bodies).collect(),
+        Self {
+            map: WordMap::new(&meanings(stems, &answer.words)),
             stems: stems.iter().map(by_stem).collect(),
-            pairs: frequencies.iter().map(by_pair).collect(),
+            pairs: answer.pairs.iter().map(by_pair).collect(),
             followers: parts.followers(),
             near_of: parts.near_of(),
             near: parts.near,
@@ -66,7 +51,7 @@ impl LexicalQuery {
                 norms(totals.body_words, totals),
             ],
             window,
-        })
+        }
     }
 }
 
@@ -104,21 +89,21 @@ fn meanings(stems: &[Stem], numbers: &[Option<u32>]) -> Vec<(u32, Meaning)> {
 }
 
 /// The distinct words, stems and pairs of a query.
-struct Parts {
+pub(crate) struct LexicalParts {
     /// Every word, stop words too: pairs have them.
-    words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// Stems of the words that count.
-    stems: Vec<String>,
+    pub(crate) stems: Vec<String>,
     /// Of each word of the query: its place in `stems`, if it counts.
-    stem_of: Vec<Option<u32>>,
+    pub(crate) stem_of: Vec<Option<u32>>,
     /// Ordered pairs of words, by place in `words`.
     pairs: Vec<(u32, u32)>,
     /// Pairs of stems, by place in `stems`, in either order.
     near: Vec<(u32, u32)>,
 }
 
-impl Parts {
-    fn new(words: &[String], window: usize, analyzer: &Analyzer) -> Self {
+impl LexicalParts {
+    pub(crate) fn new(words: &[String], window: usize, analyzer: &Analyzer) -> Self {
         // Stop words do not count, unless there is nothing else.
         let only_stop_words = words.iter().all(|word| is_stop_word(word));
         let counts = |word: &str| only_stop_words || !is_stop_word(word);
@@ -150,7 +135,7 @@ impl Parts {
         }
     }
 
-    fn groups(&self) -> Vec<TokenGroup> {
+    pub(crate) fn groups(&self) -> Vec<TokenGroup> {
         let word = |at: u32| self.words[at as usize].clone();
         self.pairs
             .iter()

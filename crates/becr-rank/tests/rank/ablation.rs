@@ -1,8 +1,8 @@
 //! Parts that are switched off, threads, and the order of candidates: none of them changes another number.
 
 use crate::collection::{Collection, head};
+use becr_lmdb::Store;
 use becr_rank::{Candidate, Options, Parts, RankWorkspace, Ranker, Scored};
-use becr_store::Store;
 
 fn scores(
     ranker: &Ranker,
@@ -17,9 +17,8 @@ fn scores(
     };
     let text = "spring water of the river bank";
     let query = ranker.query(&snapshot, text, &options, None).unwrap();
-    ranker
-        .score(&query, &snapshot, candidates, &mut RankWorkspace::new())
-        .unwrap()
+    let scored = ranker.score(&query, &snapshot, candidates, &mut RankWorkspace::new());
+    scored.unwrap().into_iter().flatten().collect()
 }
 
 #[test]

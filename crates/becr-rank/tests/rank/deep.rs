@@ -26,7 +26,7 @@ fn scores_are_those_of_the_formulas() {
         let scored = ranker
             .score(&query, &snapshot, &candidates, &mut RankWorkspace::new())
             .unwrap();
-        for (scored, document) in scored.iter().zip(&collection.documents) {
+        for (scored, document) in scored.iter().flatten().zip(&collection.documents) {
             let (pooled, vector) = slow::deep(&collection, &head, &text, document);
             let feature = head.deep.document_vector.as_ref().unwrap();
             let vector = vector.map_or(0.0, |v| f64::from(feature.contribution(v as f32)));

@@ -20,7 +20,7 @@ fn explanations_add_up_on_a_thousand_pairs() {
             .score(&query, &snapshot, &candidates, &mut work)
             .unwrap();
         let mut before = None;
-        for (which, scored) in scored.iter().enumerate() {
+        for (which, scored) in scored.iter().flatten().enumerate() {
             let why = ranker
                 .explain(&query, &snapshot, &candidates, which, &mut work)
                 .unwrap();

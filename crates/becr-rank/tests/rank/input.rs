@@ -13,7 +13,8 @@ fn ask(
 ) -> Result<Vec<Scored>, RankError> {
     let snapshot = collection.store.snapshot()?;
     let query = ranker.query(&snapshot, text, &Options::default(), None)?;
-    ranker.score(&query, &snapshot, candidates, &mut RankWorkspace::new())
+    let scored = ranker.score(&query, &snapshot, candidates, &mut RankWorkspace::new())?;
+    Ok(scored.into_iter().flatten().collect())
 }
 
 /// Without words there is nothing deep; lexical features are those of an absent word, the same for all documents.
@@ -66,7 +67,7 @@ fn unknown_words_long_queries_and_emoji_are_scored() {
 }
 
 #[test]
-fn duplicates_are_scored_alike_and_unknown_numbers_are_errors() {
+fn duplicates_are_scored_alike() {
     let collection = Collection::new(5, 10);
     let ranker = collection.ranker(head(5));
     let mut candidates = collection.candidates();
@@ -74,9 +75,55 @@ fn duplicates_are_scored_alike_and_unknown_numbers_are_errors() {
     let scored = ask(&collection, &ranker, "river", &candidates).unwrap();
     assert_eq!(scored[2], scored[10]);
     assert!(ask(&collection, &ranker, "river", &[]).unwrap().is_empty());
+}
+
+/// A document that has gone since its number was looked up has no score; the others have theirs.
+#[test]
+fn a_document_that_has_vanished_is_reported() {
+    let collection = Collection::new(5, 10);
+    let ranker = collection.ranker(head(5));
+    let snapshot = collection.store.snapshot().unwrap();
+    let work = &mut RankWorkspace::new();
+    let query = ranker
+        .query(&snapshot, "river", &Options::default(), None)
+        .unwrap();
+    let mut candidates = collection.candidates();
+    let whole = ranker.score(&query, &snapshot, &candidates, work).unwrap();
     candidates[4].number = 4711;
-    let error = ask(&collection, &ranker, "river", &candidates).unwrap_err();
-    assert!(matches!(error, RankError::NoDocument(4711)));
+    let scored = ranker.score(&query, &snapshot, &candidates, work).unwrap();
+    for (place, (scored, before)) in scored.iter().zip(&whole).enumerate() {
+        assert_eq!(*scored, before.filter(|_| place != 4));
+    }
+    // To explain or to learn from it is an error.
+    let error = ranker.explain(&query, &snapshot, &candidates, 4, work);
+    assert!(matches!(error, Err(RankError::NoDocument(4711))));
+    let mut seen = 0;
+    let error = ranker.features(&query, &snapshot, &candidates, work, |_| {
+        seen += 1;
+        Ok::<(), RankError>(())
+    });
+    assert!(matches!(error, Err(RankError::NoDocument(4711))));
+    assert_eq!(seen, 9);
+}
+
+/// A ranker that was made for other layers, bits or vectors than the store has is refused, not let loose on it.
+#[test]
+fn a_ranker_for_another_shape_is_refused() {
+    let collection = Collection::new(6, 4);
+    assert_eq!(collection.shape, Shape::new(2, 64));
+    for shape in [Shape::new(2, 32), Shape::new(2, 128)] {
+        let ranker = Ranker::new(head(6), shape, pieces()).unwrap();
+        let error = ask(&collection, &ranker, "river bank", &collection.candidates()).unwrap_err();
+        assert!(matches!(error, RankError::Shape { .. }), "{error}");
+        let snapshot = collection.store.snapshot().unwrap();
+        let ours = collection.ranker(head(6));
+        let query = ours
+            .query(&snapshot, "river", &Options::default(), None)
+            .unwrap();
+        let work = &mut RankWorkspace::new();
+        let scored = ranker.score(&query, &snapshot, &collection.candidates(), work);
+        assert!(matches!(scored, Err(RankError::Shape { .. })));
+    }
 }
 
 #[test]
@@ -107,7 +154,7 @@ fn features_of_the_caller_come_first_and_odd_values_are_missing() {
 
 #[test]
 fn records_of_another_shape_are_refused() {
-    // A ranker for one store meets the records of another.
+    // A ranker for one store meets another store.
     let (plain, relative) = (Collection::new(2, 3), Collection::new(3, 3));
     for (ours, theirs, seed) in [(&plain, &relative, 2), (&relative, &plain, 3)] {
         let ranker = ours.ranker(head(seed));
@@ -120,7 +167,7 @@ fn records_of_another_shape_are_refused() {
         );
         let work = &mut RankWorkspace::new();
         let scored = ranker.score(&query.unwrap(), &snapshot, &theirs.candidates(), work);
-        assert!(matches!(scored, Err(RankError::Record)), "{scored:?}");
+        assert!(matches!(scored, Err(RankError::Shape { .. })), "{scored:?}");
     }
     let shape = Shape {
         vector: 3,
@@ -140,7 +187,7 @@ fn records_of_another_shape_are_refused() {
 fn heads_that_do_not_fit_are_refused() {
     let collection = Collection::new(8, 2);
     let refused = |head: Head| {
-        let ranker = Ranker::for_store(&collection.store, head, pieces());
+        let ranker = Ranker::for_store(collection.store.header(), head, pieces());
         ranker.err().unwrap().to_string()
     };
     assert!(refused(Head::blank("encoder-1", 3)).contains("3 layers, the index keeps 2"));

@@ -2,9 +2,10 @@
 
 use crate::collection::{Collection, Dice, WINDOW, pieces, shape};
 use crate::slow::Texts;
+use becr_lmdb::Store;
 use becr_model::Head;
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
-use becr_store::{Header, NewDocument, Store};
+use becr_store::{Header, NewDocument};
 use becr_text::groups::TokenGroup;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -89,7 +90,7 @@ fn equal_to_the_formulas_on_a_corpus() {
     let directory = tempfile::tempdir().unwrap();
     let store = store(directory.path(), &pairs, &rows);
     let head = Head::blank("encoder-1", usize::from(shape(0).layers));
-    let ranker = Ranker::for_store(&store, head, pieces()).unwrap();
+    let ranker = Ranker::for_store(store.header(), head, pieces()).unwrap();
     let counted = |pair: &str| pairs.contains(pair);
     let field = |row: &'static str| {
         move |value: &serde_json::Value| value[row].as_str().unwrap_or("").to_owned()

@@ -4,7 +4,7 @@ use super::mining::CHUNK;
 use super::report::UseReport;
 use super::{DataError, Miner, Question};
 use crate::{Candidate, Validation, ValidationQuery};
-use becr_store::Snapshot;
+use becr_lmdb::Snapshot;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    fn new(snapshot: &Snapshot<'_>, found: Vec<(String, f32)>) -> Result<Self, DataError> {
+    fn new(snapshot: &Snapshot, found: Vec<(String, f32)>) -> Result<Self, DataError> {
         let mut list = Self {
             ranked: Vec::with_capacity(found.len()),
             scores: HashMap::with_capacity(found.len()),
@@ -69,11 +69,7 @@ impl List {
 
 impl Miner<'_> {
     /// The candidates of a query: those of its run, or the first stage's.
-    pub(crate) fn list(
-        &self,
-        snapshot: &Snapshot<'_>,
-        question: &Question,
-    ) -> Result<List, DataError> {
+    pub(crate) fn list(&self, snapshot: &Snapshot, question: &Question) -> Result<List, DataError> {
         let count = self.config.data.candidates;
         let found = match &question.candidates {
             Some(run) => {
@@ -123,7 +119,7 @@ impl Miner<'_> {
 
     fn validation_query(
         &self,
-        snapshot: &Snapshot<'_>,
+        snapshot: &Snapshot,
         question: &Question,
     ) -> Result<(ValidationQuery, UseReport), DataError> {
         let list = self.list(snapshot, question)?;

@@ -5,12 +5,13 @@ use crate::config::IndexConfig;
 use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::Encoder;
 use becr_groups::{RecordBytes, Rules};
-use becr_index::IndexError;
 use becr_index::first_stage::FirstStage;
-use becr_index::full::{BuildOptions, FullBuild, Observer};
+use becr_index::full::{BuildOptions, FullBuild};
 use becr_index::manifest::Manifest;
+use becr_index::{Document, IndexError, Observer};
+use becr_lmdb::Store;
 use becr_model::Model;
-use becr_store::{Documents, Store};
+use becr_store::Documents;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -49,8 +50,7 @@ const COUNT_MEMORY: usize = 512 << 20;
 impl TrainingIndex {
     /// Opens an index that exists.
     pub fn open(directory: &Path, model: &Model) -> Result<Self, DataError> {
-        Manifest::read(directory)?;
-        let store = Store::open(directory)?;
+        let store = Store::open(&Manifest::read(directory)?.store(directory))?;
         let (found, expected) = (store.header().encoder_id.clone(), model.encoder_id());
         if found != expected {
             return Err(DataError::OtherModel {
@@ -112,8 +112,7 @@ impl Making<'_> {
         let build = FullBuild {
             model: self.model,
             encoder: &encoder,
-            corpus: &|| Ok(Corpus::open(&[&self.pool.path], &CorpusOptions::default())?),
-            corpus_identity: self.pool.hash.clone(),
+            identity: Some(self.pool.hash.clone()),
             options: BuildOptions {
                 keep_text: true,
                 group_list: None,
@@ -122,14 +121,24 @@ impl Making<'_> {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                allow_empty: false,
             },
         };
-        match build.run(&directory, self.restart, observer) {
+        let corpus = Corpus::open(&[&self.pool.path], &CorpusOptions::default())?;
+        let documents = corpus.map(|document| document.map(indexed));
+        match build.run(documents, &directory, self.restart, observer) {
             Err(IndexError::Unfinished(_)) => return Err(DataError::OtherIndex(directory)),
             built => built?,
         };
         note.write(self.work)?;
         TrainingIndex::open(&directory, self.model)
+    }
+}
+
+fn indexed(document: becr_corpus::Document) -> Document {
+    Document {
+        features: document.features,
+        ..Document::new(document.id, document.title, document.text)
     }
 }
 

@@ -8,7 +8,7 @@ use super::sets::siblings_key;
 use super::{DataError, NegativeKind, Question, TrainingIndex};
 use crate::Example;
 use crate::config::Config;
-use becr_store::Snapshot;
+use becr_lmdb::Snapshot;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -94,7 +94,7 @@ impl<'a> Miner<'a> {
 
     fn example(
         &self,
-        snapshot: &Snapshot<'_>,
+        snapshot: &Snapshot,
         question: &Question,
         near: &[&Question],
     ) -> Result<Mined, DataError> {
@@ -201,7 +201,7 @@ impl<'a> Miner<'a> {
 
 /// The numbers of documents that the index has.
 fn numbers<'q>(
-    snapshot: &Snapshot<'_>,
+    snapshot: &Snapshot,
     judged: impl Iterator<Item = &'q (String, i32)>,
 ) -> Result<Vec<u64>, DataError> {
     let mut numbers = Vec::new();
@@ -213,7 +213,7 @@ fn numbers<'q>(
 
 /// A query and what is around it.
 struct Asked<'a> {
-    snapshot: &'a Snapshot<'a>,
+    snapshot: &'a Snapshot,
     question: &'a Question,
     /// Its candidates.
     list: &'a List,
@@ -223,7 +223,7 @@ struct Asked<'a> {
 
 /// The negatives of one query, picked one by one.
 struct Picking<'s> {
-    snapshot: &'s Snapshot<'s>,
+    snapshot: &'s Snapshot,
     /// The words of the relevant documents.
     relevant: Vec<WordSet>,
     threshold: f64,
@@ -235,11 +235,7 @@ struct Picking<'s> {
 }
 
 impl<'s> Picking<'s> {
-    fn new(
-        snapshot: &'s Snapshot<'s>,
-        relevant: &[u64],
-        threshold: f64,
-    ) -> Result<Self, DataError> {
+    fn new(snapshot: &'s Snapshot, relevant: &[u64], threshold: f64) -> Result<Self, DataError> {
         let words = relevant.iter().map(|&number| words(snapshot, number));
         Ok(Self {
             snapshot,
@@ -280,7 +276,7 @@ impl<'s> Picking<'s> {
 }
 
 /// The words of a document, from its record.
-fn words(snapshot: &Snapshot<'_>, number: u64) -> Result<WordSet, DataError> {
+fn words(snapshot: &Snapshot, number: u64) -> Result<WordSet, DataError> {
     Ok(match snapshot.record(number)? {
         Some(record) => WordSet::new(record.forward().numbers()),
         None => WordSet::new(std::iter::empty()),

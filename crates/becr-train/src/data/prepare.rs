@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::{Example, Validation};
 use becr_encoder::Encoder;
 use becr_eval::Folds;
-use becr_index::full::Observer;
+use becr_index::Observer;
 use becr_model::{Head, Model};
 use std::fs::File;
 use std::path::Path;

@@ -2,9 +2,8 @@
 
 use super::*;
 use crate::config::Config;
-use becr_corpus::Corpus;
 use becr_encoder::{Encoder, NativeEncoder};
-use becr_index::full::{Observer, Stage};
+use becr_index::{Observer, Stage};
 use becr_model::{Head, Model, Storage, Weights};
 use std::cell::Cell;
 use std::fmt::Write;
@@ -20,13 +19,11 @@ const WORDS: [&str; 10] = [
 struct Encodings(Cell<u32>);
 
 impl Observer for Encodings {
-    fn begin(&self, stage: Stage, _: Option<&Corpus>, _: Option<u64>) {
+    fn begin(&self, stage: Stage, _: Option<u64>) {
         if stage == Stage::EncodingDocuments {
             self.0.set(self.0.get() + 1);
         }
     }
-    fn advance(&self, _: u64) {}
-    fn read(&self, _: &Corpus) {}
 }
 
 struct Nobody;

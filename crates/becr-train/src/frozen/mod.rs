@@ -5,9 +5,9 @@ mod layout;
 use crate::batch::{Batch, Deep, Histograms, Pooled};
 use crate::learn::{Picked, Source};
 use crate::{Candidate, Example, ModelOptions, TrainError};
+use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Examined, LEXICAL_FEATURES, Options, RankError, RankQuery, RankWorkspace, Ranker};
-use becr_store::Store;
 use layout::Padded;
 use rayon::prelude::*;
 

@@ -22,7 +22,7 @@ type B = Autodiff<Flex>;
 
 fn ranker(sample: &Sample, head: &Head) -> Ranker {
     let pieces = WordPieces::from_dir(&sample.model.directory).unwrap();
-    Ranker::for_store(&sample.store, head.clone(), pieces).unwrap()
+    Ranker::for_store(sample.store.header(), head.clone(), pieces).unwrap()
 }
 
 /// A head with random weights for everything there is.
@@ -136,7 +136,7 @@ fn served(sample: &Sample, head: &Head, examples: &[Example]) -> Vec<f32> {
         let scored = ranker
             .score(&query, &snapshot, &candidates, &mut RankWorkspace::new())
             .unwrap();
-        scores.extend(scored.iter().map(|scored| scored.score));
+        scores.extend(scored.iter().flatten().map(|scored| scored.score));
     }
     scores
 }

@@ -2,13 +2,14 @@
 
 use crate::random::Random;
 use crate::{Candidate, Example, Validation, ValidationQuery};
-use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::Encoder;
 use becr_groups::Rules;
-use becr_index::full::{BuildOptions, FullBuild, Observer, Stage};
+use becr_index::Document;
+use becr_index::full::{BuildOptions, FullBuild};
+use becr_index::manifest::Manifest;
+use becr_lmdb::Store;
 use becr_model::{Config, Head, Layers, Model, Settings, Storage, Weights};
-use becr_store::{Documents, Store};
-use std::fmt::Write;
+use becr_store::Documents;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -29,14 +30,6 @@ pub(crate) struct Sample {
     _folder: TempDir,
     pub(crate) model: Model,
     pub(crate) store: Store,
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn begin(&self, _: Stage, _: Option<&Corpus>, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
-    fn read(&self, _: &Corpus) {}
 }
 
 impl Sample {
@@ -67,8 +60,6 @@ impl Sample {
             head.others.cls = Some(gamma);
             head
         });
-        let corpus = folder.path().join("corpus.jsonl");
-        fs::write(&corpus, documents()).unwrap();
         let backend = Box::new(
             becr_encoder::NativeEncoder::new(&model.config, model.weights.clone()).unwrap(),
         );
@@ -76,8 +67,7 @@ impl Sample {
         let build = FullBuild {
             model: &model,
             encoder: &encoder,
-            corpus: &|| Ok(Corpus::open(&[&corpus], &CorpusOptions::default())?),
-            corpus_identity: "sample".into(),
+            identity: None,
             options: BuildOptions {
                 keep_text: true,
                 group_list: None,
@@ -86,11 +76,12 @@ impl Sample {
                 memory: 1 << 20,
                 shard: None,
                 documents: Documents::Encoded,
+                allow_empty: false,
             },
         };
         let index = folder.path().join("index");
-        build.run(&index, false, &Silent).unwrap();
-        let store = Store::open(&index).unwrap();
+        build.run(documents(), &index, false, &()).unwrap();
+        let store = Store::open(&Manifest::default().store(&index)).unwrap();
         Self {
             _folder: folder,
             model,
@@ -183,10 +174,9 @@ fn model(folder: &Path, settings: Settings) -> Model {
     Model::read(folder).unwrap()
 }
 
-fn documents() -> String {
+fn documents() -> impl Iterator<Item = Document> {
     let mut random = Random::new(9, &[]);
-    let mut lines = String::new();
-    for n in 0..DOCUMENTS {
+    (0..DOCUMENTS).map(move |n| {
         let topic = TOPICS[n % TOPICS.len()];
         let mut words = |count: usize| {
             let word = |_| match random.below(3) {
@@ -197,11 +187,9 @@ fn documents() -> String {
             (0..count).map(word).collect::<Vec<_>>().join(" ")
         };
         let (title, text) = (words(n % 3), words(4 + n % 45));
-        writeln!(
-            lines,
-            r#"{{"id": "d{n}", "title": "{title}", "text": "{text}", "rank": {n}.5}}"#
-        )
-        .unwrap();
-    }
-    lines
+        Document {
+            features: vec![("rank".to_owned(), n as f32 + 0.5)],
+            ..Document::new(format!("d{n}"), title, text)
+        }
+    })
 }

@@ -8,8 +8,8 @@ use crate::learn::{Picked, Source};
 use crate::random::Random;
 use crate::{Example, ModelOptions, QueryMode, TrainError};
 use becr_encoder::Centre;
+use becr_lmdb::Store;
 use becr_rank::{RankQuery, Ranker};
-use becr_store::Store;
 use becr_text::pieces::WordPieces;
 use rayon::prelude::*;
 

@@ -9,9 +9,9 @@ pub use device::Device;
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
 use crate::{EncoderMode, Example, Observer, TrainError, TrainOptions, Validation, start};
+use becr_lmdb::Store;
 use becr_model::{Head, Model, Similarity, Weights};
 use becr_rank::Ranker;
-use becr_store::Store;
 use becr_text::pieces::WordPieces;
 use burn::tensor::backend::AutodiffBackend;
 use serde_json::json;
@@ -100,7 +100,11 @@ impl Training<'_> {
             // It only looks up features and token groups then: the network compares, as the options say.
             head.deep.similarity = Similarity::SumOfCosines;
         }
-        Ok(Ranker::for_store(store, head, self.pieces.clone())?)
+        Ok(Ranker::for_store(
+            store.header(),
+            head,
+            self.pieces.clone(),
+        )?)
     }
 
     /// The head to start from, and the usual sizes of its log-sums.

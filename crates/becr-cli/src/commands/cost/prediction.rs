@@ -1,9 +1,9 @@
 //! What an index that was measured predicts for another collection.
 
 use super::units::{bytes, operations};
-use crate::commands::measured::StoreSizes;
+use crate::commands::measured::components;
+use becr::Index;
 use becr_groups::cost::predict::{Measured, Prediction, Target, predict};
-use becr_store::Store;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,9 @@ pub(super) struct Forecast {
 impl Forecast {
     /// Measures the index in `dir`.
     pub(super) fn new(dir: &Path, target: Target) -> anyhow::Result<Self> {
-        let measured = StoreSizes::measure(&Store::open(dir)?)?.components(dir);
+        let sizes = Index::open(dir)?.stats()?.store;
+        let sizes = sizes.ok_or_else(|| becr::Error::Lexical(dir.to_owned()))?;
+        let measured = components(&sizes, dir)?;
         if measured.documents == 0 {
             anyhow::bail!(
                 "{}: an index without documents predicts nothing; add some",

@@ -1,9 +1,7 @@
 //! One query, ranked by BM25 and by BECR side by side, and what made the difference.
 
 use super::sample::{Query, Sample};
-use crate::commands::explain::Reasons;
-use crate::commands::search::Searcher;
-use becr_rank::RankWorkspace;
+use becr::{ExplainOptions, Index, Reasons, SearchOptions, SearchResult};
 use std::io::Write;
 
 const DEPTH: usize = 5;
@@ -13,40 +11,47 @@ const WIDTH: usize = 46;
 /// Shows the first documents of both rankings, marked by their grades.
 pub(super) fn show(
     out: &mut impl Write,
-    searcher: &Searcher,
+    index: &Index,
     sample: &Sample,
     query: &Query,
 ) -> anyhow::Result<()> {
-    let found = searcher.search(&query.text, DEPTH, &mut RankWorkspace::new())?;
-    let grade = |place: usize| {
-        let judged = sample.qrels.queries[&query.id].get(&found.hits[place].id);
+    let view = index.view()?;
+    let options = SearchOptions {
+        k: SearchOptions::DEPTH,
+        ..SearchOptions::default()
+    };
+    let becr = view.search(&query.text, &options)?.results;
+    // The same documents in the order of BM25.
+    let mut bm25: Vec<&SearchResult> = becr.iter().collect();
+    bm25.sort_by_key(|result| result.first_stage_rank);
+    let grade = |result: &SearchResult| {
+        let judged = sample.qrels.queries[&query.id].get(&result.id);
         judged.copied().unwrap_or(0).clamp(0, 3) as usize
     };
-    let cell = |place: usize| -> anyhow::Result<String> {
-        let hit = &found.hits[place];
-        let mark = ["    ", "*   ", "**  ", "*** "][grade(place)];
-        Ok(format!(
-            "{mark}{}",
-            shortened(&searcher.first_stage.title(hit)?)
-        ))
+    let cell = |result: &SearchResult| {
+        let mark = ["    ", "*   ", "**  ", "*** "][grade(result)];
+        let title = result.title.as_deref().unwrap_or_default();
+        format!("{mark}{}", shortened(title))
     };
     writeln!(out, "\n{}", query.text)?;
     let width = WIDTH + 4;
     writeln!(out, "     {:<width$}  BECR", "BM25")?;
-    let order: Vec<usize> = found.order().map(|(place, ..)| place).collect();
-    for (rank, &place) in order.iter().take(DEPTH).enumerate() {
-        let (bm25, becr) = (cell(rank)?, cell(place)?);
-        writeln!(out, "  {}. {bm25:<width$}  {becr}", rank + 1)?;
+    for (rank, (before, after)) in bm25.iter().zip(&becr).take(DEPTH).enumerate() {
+        let (before, after) = (cell(before), cell(after));
+        writeln!(out, "  {}. {before:<width$}  {after}", rank + 1)?;
     }
-    if let (Some(ranking), Some(ranked)) = (&searcher.ranking, &found.ranked)
-        && let Some((climber, overtaken)) = climber(&order, |place| grade(place) > 1)
-    {
-        let entries = searcher.entries(&found.hits);
-        let better = ranking.explain(ranked, &entries, climber)?;
-        let worse = ranking.explain(ranked, &entries, overtaken)?;
-        let why = Reasons::largest(better.difference(&worse));
-        let name = |place: usize| format!("{} (BM25: {})", found.hits[place].id, place + 1);
-        let (better, worse) = (name(climber), name(overtaken));
+    let order: Vec<usize> = becr.iter().map(|r| r.first_stage_rank - 1).collect();
+    if let Some((climber, overtaken)) = climber(&order, |place| grade(bm25[place]) > 1) {
+        let (better, worse) = (bm25[climber], bm25[overtaken]);
+        let ids = [better.id.as_str(), worse.id.as_str()];
+        let explained = view.explain(&query.text, &ids, &ExplainOptions::default())?;
+        let rows = explained.difference.map(|difference| difference.rows);
+        let why = Reasons::largest(rows.unwrap_or_default());
+        let name = |result: &SearchResult| {
+            let rank = result.first_stage_rank;
+            format!("{} (BM25: {rank})", result.id)
+        };
+        let (better, worse) = (name(better), name(worse));
         writeln!(out, "  Why {better} is before {worse}: {why}")?;
     }
     Ok(())

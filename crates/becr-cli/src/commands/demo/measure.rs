@@ -1,30 +1,30 @@
 //! All queries, ranked both ways and measured against the judgements.
 
 use super::sample::Sample;
-use crate::commands::search::{Searcher, Timing};
+use becr::{Details, Index, SearchOptions, SearchTiming};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures};
-use becr_rank::RankWorkspace;
 use std::io::Write;
 
 const DEPTH: usize = 150;
 
-pub(super) fn measure(
-    out: &mut impl Write,
-    searcher: &Searcher,
-    sample: &Sample,
-) -> anyhow::Result<()> {
+pub(super) fn measure(out: &mut impl Write, index: &Index, sample: &Sample) -> anyhow::Result<()> {
     let (mut bm25, mut becr) = (Run::new("BM25"), Run::new("BECR"));
     let mut timings = Vec::new();
     let mut candidates = 0;
-    let work = &mut RankWorkspace::new();
+    let options = SearchOptions {
+        k: DEPTH,
+        depth: DEPTH,
+        details: Details::default(),
+        ..SearchOptions::default()
+    };
     for query in &sample.queries {
-        let found = searcher.search(&query.text, DEPTH, work)?;
-        for (place, score, _) in found.order() {
-            let hit = &found.hits[place];
-            bm25.push(&query.id, &hit.id, f64::from(hit.score));
-            becr.push(&query.id, &hit.id, f64::from(score));
+        let found = index.search(&query.text, &options)?;
+        candidates += found.results.len();
+        for result in found.results {
+            let first_stage = f64::from(result.first_stage_score);
+            bm25.push(&query.id, &result.id, first_stage);
+            becr.push(&query.id, &result.id, f64::from(result.score));
         }
-        candidates += found.hits.len();
         timings.push(found.timing);
     }
     let queries = sample.queries.len();
@@ -34,7 +34,7 @@ pub(super) fn measure(
     )?;
     write!(out, "{}", table(sample, &bm25, &becr)?)?;
     writeln!(out, "p: paired two-sided t-test over the queries")?;
-    let each = Timing::mean(&timings).stages().into_iter();
+    let each = SearchTiming::mean(&timings).stages().into_iter();
     let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
     writeln!(
         out,

@@ -4,13 +4,8 @@ mod compare;
 mod measure;
 mod sample;
 
-use super::search::Searcher;
-use crate::{bundled, output, progress};
-use becr_corpus::{Corpus, CorpusOptions};
-use becr_encoder::Encoder;
-use becr_groups::Rules;
-use becr_index::full::{BuildOptions, FullBuild, FullSummary};
-use becr_store::Documents;
+use crate::{output, progress};
+use becr::{Build, FullSummary, Index};
 use sample::Sample;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     )?;
     out.flush()?;
     let started = Instant::now();
-    let built = build(folder.path(), &target)?;
+    let (index, built) = build(&target)?;
     let seconds = started.elapsed().as_secs_f64();
     writeln!(
         out,
@@ -69,41 +64,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         out,
         "Three searches. Judged by reading: *** answers the query, ** relevant, * marginal."
     )?;
-    let searcher = Searcher::ranked(&target)?;
     for id in SHOWN {
         if let Some(query) = sample.queries.iter().find(|query| query.id == id) {
-            compare::show(&mut out, &searcher, &sample, query)?;
+            compare::show(&mut out, &index, &sample, query)?;
         }
     }
-    measure::measure(&mut out, &searcher, &sample)?;
+    measure::measure(&mut out, &index, &sample)?;
     next(&mut out, args.keep.as_deref())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Builds a full index of the sample, as `becr index` does.
-fn build(folder: &Path, target: &Path) -> anyhow::Result<FullSummary> {
-    let corpus = folder.join("corpus.jsonl");
-    std::fs::write(&corpus, Sample::CORPUS)?;
-    let model = bundled::model(None)?;
-    let encoder = Encoder::of_model(model.clone())?;
-    let build = FullBuild {
-        encoder: &encoder,
-        corpus: &|| Ok(Corpus::open(&[&corpus], &CorpusOptions::default())?),
-        corpus_identity: "the sample".to_owned(),
-        options: BuildOptions {
-            keep_text: true,
-            group_list: None,
-            rules: Rules::default(),
-            query_log: Vec::new(),
-            memory: 64 << 20,
-            shard: None,
-            documents: Documents::Encoded,
-        },
-        model: &model,
-    };
+fn build(target: &Path) -> anyhow::Result<(Index, FullSummary)> {
     let stages = progress::Stages::default();
-    let built = build.run(target, false, &stages);
+    let built = Build::new().run(target, Sample::documents(), &stages);
     stages.clear();
     Ok(built?)
 }

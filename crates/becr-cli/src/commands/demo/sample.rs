@@ -1,7 +1,17 @@
 //! The sample collection, built into the program.
 
+use becr::Document;
 use becr_eval::{OnError, Qrels, parse_qrels};
+use serde::Deserialize;
 use std::path::Path;
+
+/// A line of the corpus.
+#[derive(Deserialize)]
+struct Fields {
+    id: String,
+    title: String,
+    text: String,
+}
 
 /// The collection in memory.
 pub(super) struct Sample {
@@ -17,6 +27,14 @@ pub(super) struct Query {
 impl Sample {
     /// The documents as a corpus file.
     pub(super) const CORPUS: &str = include_str!("../../../sample/corpus.jsonl");
+
+    /// The documents.
+    pub(super) fn documents() -> impl Iterator<Item = serde_json::Result<Document>> {
+        Self::CORPUS.lines().map(|line| {
+            let Fields { id, title, text } = serde_json::from_str(line)?;
+            Ok(Document::new(id, title, text))
+        })
+    }
 
     pub(super) fn load() -> anyhow::Result<Self> {
         let queries = include_str!("../../../sample/queries.tsv");
@@ -43,23 +61,12 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
     use std::collections::HashSet;
-
-    #[derive(Deserialize)]
-    struct Document {
-        id: String,
-        title: String,
-        text: String,
-    }
 
     #[test]
     fn the_collection_is_whole() {
         let sample = Sample::load().unwrap();
-        let lines = Sample::CORPUS.lines();
-        let documents: Vec<Document> = lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let documents: Vec<Document> = Sample::documents().map(Result::unwrap).collect();
         let ids: HashSet<&str> = documents.iter().map(|d| d.id.as_str()).collect();
         assert_eq!(ids.len(), documents.len(), "ids are unique");
         assert!(ids.len() >= 200 && sample.queries.len() == 40);

@@ -2,7 +2,7 @@
 
 mod write;
 
-use crate::{backend, bundled};
+use crate::{backend, models};
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ),
     };
     let documents = documents(args)?;
-    let mut model = bundled::model(args.model.as_deref())?;
+    let mut model = models::model(args.model.as_deref())?;
     let mut settings = model.config.settings();
     settings.layers = args.layers.clone();
     // A look at tokens: whole ones, at any layers, also where the model's footprints are relative.

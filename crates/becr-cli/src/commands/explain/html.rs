@@ -1,14 +1,13 @@
 //! An explanation as one HTML file that needs nothing else.
 
-use super::reasons::label;
-use super::shade::{FAINTEST, Stretch, strength, stretches};
-use super::{Explained, Report};
+use super::shade::{Stretch, stretches};
+use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, label, strength};
 use becr_rank::{FeaturePart, Part, QueryTerm, Row, ShadedWord, TermPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
 
-pub(super) fn page(report: &Report) -> String {
+pub(super) fn page(report: &ExplainAnswer) -> String {
     let query = escape(&report.query);
     let documents = report.documents.iter();
     let documents: String = documents.map(|one| document(report, one)).collect();
@@ -34,7 +33,7 @@ fn hue(term: usize) -> u16 {
 }
 
 /// What the query's terms weigh and are composed of.
-fn terms(report: &Report) -> String {
+fn terms(report: &ExplainAnswer) -> String {
     let row = |term: &QueryTerm| {
         let groups = term.groups.iter();
         let groups: Vec<String> = groups
@@ -56,7 +55,7 @@ fn terms(report: &Report) -> String {
 }
 
 /// A button for each term, and one for all.
-fn choice(report: &Report) -> String {
+fn choice(report: &ExplainAnswer) -> String {
     let label = |(number, term): (usize, &QueryTerm)| {
         format!(
             "<label style=\"--h:{}\"><input type=\"radio\" name=\"term\" value=\"{number}\"> {}</label>\n",
@@ -72,7 +71,7 @@ fn choice(report: &Report) -> String {
     )
 }
 
-fn document(report: &Report, document: &Explained) -> String {
+fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     let explanation = &document.explanation;
     let place = match (document.rank, document.first_stage_rank) {
         (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
@@ -139,7 +138,7 @@ fn feature(feature: &FeaturePart) -> String {
 }
 
 /// What makes the first document's score differ from the second's.
-fn difference(report: &Report) -> String {
+fn difference(report: &ExplainAnswer) -> String {
     let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
         return String::new();
     };
@@ -169,7 +168,7 @@ fn difference(report: &Report) -> String {
 }
 
 /// The deep part by layer and kernel: of all terms together, and of each.
-fn kernels(report: &Report, document: &Explained) -> String {
+fn kernels(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     let terms = &document.explanation.terms;
     let all: Vec<&TermPart> = terms.iter().collect();
     let each = terms.iter().map(|term| {
@@ -183,7 +182,7 @@ fn kernels(report: &Report, document: &Explained) -> String {
     format!("<details><summary>Layers and kernels</summary>\n{tables}</details>\n")
 }
 
-fn layers(report: &Report, title: &str, terms: &[&TermPart]) -> String {
+fn layers(report: &ExplainAnswer, title: &str, terms: &[&TermPart]) -> String {
     let centres: Vec<String> = report.kernels.iter().map(|mu| format!("{mu:.2}")).collect();
     let row = |(layer, name): (usize, &usize)| {
         let cell = |kernel: usize| {

@@ -1,7 +1,8 @@
 //! Words in the colours of the query terms that they are close to, for terminals; marked, where there is no colour.
 
-use super::shade::{Stretch, strength};
+use super::shade::Stretch;
 use crate::output::printable;
+use becr::strength;
 use std::io::IsTerminal;
 
 /// Shades of each term's colour, from faint to strong, among the 256 colours of terminals.

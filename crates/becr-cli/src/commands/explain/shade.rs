@@ -2,9 +2,6 @@
 
 use becr_rank::ShadedWord;
 
-/// Below this a similarity shows nothing: words that have nothing to do with each other are often this close.
-pub(super) const FAINTEST: f32 = 0.2;
-
 /// A stretch of text: a word, or what stands between two words.
 pub(super) struct Stretch<'a> {
     pub(super) text: &'a str,
@@ -18,11 +15,6 @@ impl Stretch<'_> {
         let terms = self.similarities.iter().copied().enumerate();
         terms.reduce(|best, term| if term.1 > best.1 { term } else { best })
     }
-}
-
-/// How strongly a similarity is shown, from 0 to 1.
-pub(super) fn strength(similarity: f32) -> f32 {
-    ((similarity - FAINTEST) / (1.0 - FAINTEST)).clamp(0.0, 1.0)
 }
 
 /// Cuts a text at the borders of its words.
@@ -89,7 +81,7 @@ mod tests {
         assert_eq!(joined, text);
         let nearest: Vec<_> = cut.iter().filter_map(Stretch::nearest).collect();
         assert_eq!(nearest, [(1, 0.2), (0, 0.9), (1, 0.5)]);
-        assert_eq!((strength(0.1), strength(1.0)), (0.0, 1.0));
+        assert_eq!((becr::strength(0.1), becr::strength(1.0)), (0.0, 1.0));
         let first = nearest_words([("", &[]), (text, &words)], 0, 2);
         assert_eq!(
             first,

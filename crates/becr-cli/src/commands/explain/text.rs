@@ -1,11 +1,11 @@
 //! An explanation in the terminal.
 
+use super::Args;
 use super::paint::Paint;
-use super::reasons::label;
 use super::shade::{nearest_words, stretches};
-use super::{Args, Explained, Report};
 use crate::output;
 use anyhow::Context;
+use becr::{ExplainAnswer, ExplainedDocument, label};
 use becr_eval::Table;
 use becr_rank::{FeaturePart, Part, Shading, TermPart};
 use std::io::Write;
@@ -13,7 +13,7 @@ use std::io::Write;
 /// Words of the document that are listed for a term.
 const NEAREST: usize = 6;
 
-pub(super) fn print(report: &Report, args: &Args) -> anyhow::Result<()> {
+pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
     let term = match &args.term {
         Some(word) => Some(term_of(report, word)?),
@@ -34,7 +34,7 @@ pub(super) fn print(report: &Report, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn term_of(report: &Report, word: &str) -> anyhow::Result<usize> {
+fn term_of(report: &ExplainAnswer, word: &str) -> anyhow::Result<usize> {
     let wanted = word.to_lowercase();
     let found = report.terms.iter().position(|term| term.word == wanted);
     found.with_context(|| {
@@ -47,7 +47,7 @@ fn term_of(report: &Report, word: &str) -> anyhow::Result<usize> {
 }
 
 /// The query's terms: what they weigh, what they are composed of.
-fn terms(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn terms(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
     writeln!(out, "query  {}", report.query)?;
     if report.terms.is_empty() {
         writeln!(out, "  no word that the index knows: S_deep is 0")?;
@@ -76,8 +76,8 @@ fn terms(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 /// A document's score, part by part.
 fn score(
     out: &mut impl Write,
-    report: &Report,
-    document: &Explained,
+    report: &ExplainAnswer,
+    document: &ExplainedDocument,
     kernels: bool,
 ) -> anyhow::Result<()> {
     let explanation = &document.explanation;
@@ -139,7 +139,7 @@ fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<(
 }
 
 /// Contributions by layer (rows) and kernel (columns), summed over terms.
-fn layers(out: &mut impl Write, report: &Report, terms: &[&TermPart]) -> anyhow::Result<()> {
+fn layers(out: &mut impl Write, report: &ExplainAnswer, terms: &[&TermPart]) -> anyhow::Result<()> {
     let centres = &report.kernels;
     let header = ["    layer \\ μ".to_owned()].into_iter();
     let header = header.chain(centres.iter().map(|centre| format!("{centre:.2}")));
@@ -165,7 +165,7 @@ fn layers(out: &mut impl Write, report: &Report, terms: &[&TermPart]) -> anyhow:
 }
 
 /// The table that says what makes the first document's score differ from the second's.
-fn difference(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn difference(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
     let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
         return Ok(());
     };
@@ -208,7 +208,7 @@ fn cells_of(part: &str, name: &str, [ours, theirs, difference]: [f64; 3]) -> Vec
 /// The text, its words shaded by their similarity to a term, or each to the term it is closest to.
 fn shaded(
     out: &mut impl Write,
-    report: &Report,
+    report: &ExplainAnswer,
     id: &str,
     shading: &Shading,
     term: Option<usize>,

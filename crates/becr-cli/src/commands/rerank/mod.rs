@@ -5,13 +5,13 @@ mod report;
 
 use super::corpus::{self, OnError};
 use super::search::TopicField;
-use crate::ranking::{Entry, RankArgs, Ranked, Ranking, behind};
+use crate::ranking::RankArgs;
 use crate::{output, progress};
 use anyhow::Context;
+use becr::{Candidate, Index, RerankAnswer};
 use becr_eval::{Candidates, PairFeatures, Run, ranking, read_candidates, read_features};
-use becr_rank::RankWorkspace;
 use rayon::prelude::*;
-use report::Report;
+use report::RerankReport;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -97,7 +97,7 @@ struct Task<'a> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let index = Ranking::open(&args.index, &args.rank)?;
+    let index = args.rank.open_ranked(&args.index)?;
     let candidates = read_candidates(&args.run, args.on_error.into())?;
     output::note_report(&candidates.skipped);
     let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
@@ -107,14 +107,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .collect();
     let features = features(args, &index)?;
     let tasks = tasks(&candidates, &texts);
-    let mut answers = answers(&index, &tasks, &features)?;
+    let mut answers = answers(&index, args, &tasks, &features)?;
     if args.raw {
-        let encoder = index.raw_encoder(&args.index, &args.rank)?;
-        raw::rescore(&index, &encoder, &tasks, &mut answers)?;
+        raw::check(&index, &args.rank)?;
+        raw::rescore(&index, &tasks, &mut answers)?;
     }
 
     let mut run = Run::new(&args.tag);
-    let mut report = Report::new(&candidates, &queries);
+    let mut report = RerankReport::new(&candidates, &queries);
     for (task, ranked) in tasks.iter().zip(&answers) {
         report.add(task, ranked.as_ref());
         for (id, score) in rows(task, ranked.as_ref(), args.unknown) {
@@ -139,25 +139,27 @@ fn tasks<'a>(candidates: &'a Candidates, texts: &HashMap<&str, &'a str>) -> Vec<
 
 /// Ranks every query whose text is known.
 fn answers(
-    index: &Ranking,
+    index: &Index,
+    args: &Args,
     tasks: &[Task<'_>],
     features: &PairFeatures,
-) -> anyhow::Result<Vec<Option<Ranked>>> {
+) -> anyhow::Result<Vec<Option<RerankAnswer>>> {
+    let options = args.rank.options();
     let bar = progress::counting(tasks.len() as u64, "queries");
     let answers = tasks
         .par_iter()
-        .map_init(RankWorkspace::new, |work, task| {
+        .map(|task| {
             let ranked = task.text.map(|text| {
-                let entries: Vec<Entry<'_>> = task
+                let candidates: Vec<Candidate<'_>> = task
                     .candidates
                     .iter()
-                    .map(|&(id, score)| Entry {
+                    .map(|&(id, score)| Candidate {
                         id,
-                        first_stage: Some(*score as f32),
+                        score: Some(*score as f32),
                         features: features.of(task.query, id),
                     })
                     .collect();
-                index.rank(text, &entries, work)
+                index.rerank(text, &candidates, &options)
             });
             bar.inc(1);
             ranked
@@ -170,33 +172,33 @@ fn answers(
 }
 
 /// A query's part of the new run.
-fn rows<'a>(task: &Task<'a>, ranked: Option<&Ranked>, unknown: Unknown) -> Vec<(&'a str, f64)> {
-    let candidate = |place: usize| task.candidates[place].0.as_str();
-    let Some(ranked) = ranked else {
+fn rows<'a>(
+    task: &Task<'a>,
+    answer: Option<&RerankAnswer>,
+    unknown: Unknown,
+) -> Vec<(&'a str, f64)> {
+    let Some(answer) = answer else {
         let unchanged = task.candidates.iter();
         return unchanged.map(|(id, score)| (id.as_str(), *score)).collect();
     };
-    let mut rows: Vec<(&str, f64)> = ranked
-        .order
-        .iter()
-        .map(|(place, scored)| (candidate(*place), f64::from(scored.score)))
-        .collect();
-    if unknown == Unknown::KeepLast {
-        let lowest = ranked.order.last().map(|(_, scored)| scored.score);
-        let last = ranked.unknown.iter().zip(behind(lowest));
-        rows.extend(last.map(|(&place, score)| (candidate(place), f64::from(score))));
-    }
-    rows
+    let kept = match unknown {
+        Unknown::KeepLast => answer.order.len() + answer.unknown.len(),
+        Unknown::Drop => answer.order.len(),
+    };
+    let rows = answer.with_unknown().take(kept);
+    rows.map(|(place, score)| (task.candidates[place].0.as_str(), f64::from(score)))
+        .collect()
 }
 
 /// Reads the caller's features; names that the head has no weight for are told of.
-fn features(args: &Args, index: &Ranking) -> anyhow::Result<PairFeatures> {
+fn features(args: &Args, index: &Index) -> anyhow::Result<PairFeatures> {
     let Some(path) = &args.features else {
         return Ok(PairFeatures::default());
     };
     let (features, skips) = read_features(path, args.on_error.into())?;
     output::note_report(&skips);
-    let known = &index.ranker().head().others.features;
+    let ranker = index.ranker()?;
+    let known = &ranker.head().others.features;
     for (name, values) in &features.names {
         if !known.iter().any(|feature| feature.name == *name) {
             output::note(format_args!(

@@ -2,9 +2,9 @@
 
 use super::Task;
 use crate::progress;
-use crate::ranking::{Ranked, Ranking};
-use anyhow::Context;
-use becr_encoder::Encoder;
+use crate::ranking::RankArgs;
+use anyhow::{Context, bail};
+use becr::{Documents, Index, RerankAnswer};
 use becr_footprint::VectorDocument;
 use becr_rank::{RankQuery, RankWorkspace, RawVectors, ranking};
 use becr_text::groups::TokenGroup;
@@ -20,14 +20,27 @@ struct Vectors {
     layers: usize,
 }
 
+/// Whole queries and composed documents have no vectors to compare.
+pub(super) fn check(index: &Index, args: &RankArgs) -> anyhow::Result<()> {
+    if !args.is_plain() {
+        bail!(
+            "--raw goes with the score of token groups as a whole, without becr-minus and --without"
+        );
+    }
+    if index.documents_are()? == Some(Documents::Composed) {
+        bail!("the documents of this index are composed: there are no vectors to compare");
+    }
+    Ok(())
+}
+
 /// Replaces the deep part of every score by that of raw vectors, and sorts anew.
 pub(super) fn rescore(
-    index: &Ranking,
-    encoder: &Encoder,
+    index: &Index,
     tasks: &[Task<'_>],
-    answers: &mut [Option<Ranked>],
+    answers: &mut [Option<RerankAnswer>],
 ) -> anyhow::Result<()> {
-    let vectors = Vectors::encode(index, encoder, answers)?;
+    let vectors = Vectors::encode(index, answers)?;
+    let ranker = index.ranker()?;
     let pairs = answers.par_iter_mut().zip(tasks);
     pairs.try_for_each_init(RankWorkspace::new, |work, (ranked, task)| {
         let Some(ranked) = ranked else {
@@ -37,9 +50,7 @@ pub(super) fn rescore(
         for (_, scored) in &mut ranked.order {
             let (tokens, mean) = &vectors.documents[&scored.number];
             let document = RawVectors { tokens, mean };
-            let deep = index
-                .ranker()
-                .raw_deep(&ranked.query, &query, &document, work)?;
+            let deep = ranker.raw_deep(&ranked.query, &query, &document, work)?;
             scored.score += deep - scored.deep;
             scored.deep = deep;
         }
@@ -53,11 +64,8 @@ pub(super) fn rescore(
 }
 
 impl Vectors {
-    fn encode(
-        index: &Ranking,
-        encoder: &Encoder,
-        answers: &[Option<Ranked>],
-    ) -> anyhow::Result<Self> {
+    fn encode(index: &Index, answers: &[Option<RerankAnswer>]) -> anyhow::Result<Self> {
+        let encoder = index.encoder()?;
         let shape = encoder.backend().shape();
         let (dim, layers) = (shape.dim, shape.layers.len());
         let found = answers.iter().flatten();
@@ -70,7 +78,8 @@ impl Vectors {
             .flat_map(|term| term.groups.iter().map(|used| used.group.as_str()))
             .collect();
         let bar = progress::counting((numbers.len() + names.len()) as u64, "encoded");
-        let snapshot = index.store().snapshot()?;
+        let view = index.view()?;
+        let snapshot = view.snapshot()?;
         let mut texts = Vec::new();
         for number in numbers {
             let text = snapshot

@@ -2,7 +2,7 @@
 
 use super::{Args, Task, Unknown};
 use crate::output;
-use crate::ranking::{Covered, Ranked, Timing};
+use becr::{GroupCoverage, RankTiming, RerankAnswer};
 use becr_corpus::Query;
 use becr_eval::{Candidates, Run};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 const NAMED: usize = 5;
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct RerankReport {
     /// Queries in the new run.
     queries: usize,
     /// Documents in the new run.
@@ -23,7 +23,7 @@ pub(super) struct Report {
     /// Queries of the queries file that the run has no candidates for.
     queries_without_candidates: usize,
     /// What the token store has of all queries together.
-    coverage: Covered,
+    coverage: GroupCoverage,
     /// Lines of the run that name a document its query has already.
     repeated: u64,
     /// Lines of the run that cannot be used.
@@ -45,7 +45,7 @@ struct Times {
 }
 
 impl Times {
-    fn add(&mut self, timing: &Timing) {
+    fn add(&mut self, timing: &RankTiming) {
         let parts = [timing.look_up, timing.fetch, timing.lexical, timing.deep];
         let sums = [
             &mut self.look_up,
@@ -101,7 +101,7 @@ impl Odd {
     }
 }
 
-impl Report {
+impl RerankReport {
     pub(super) fn new(candidates: &Candidates, queries: &[Query]) -> Self {
         let examples = candidates.repeated.examples.iter();
         Self {
@@ -113,7 +113,7 @@ impl Report {
                 .iter()
                 .filter(|query| !candidates.run.queries.contains_key(&query.id))
                 .count(),
-            coverage: Covered::default(),
+            coverage: GroupCoverage::default(),
             repeated: candidates.repeated.count,
             skipped: candidates.skipped.count,
             timing_ms: Times::default(),
@@ -122,10 +122,10 @@ impl Report {
     }
 
     /// Counts a query's answer.
-    pub(super) fn add(&mut self, task: &Task<'_>, ranked: Option<&Ranked>) {
+    pub(super) fn add(&mut self, task: &Task<'_>, ranked: Option<&RerankAnswer>) {
         match ranked {
             Some(ranked) => {
-                self.coverage.add(&ranked.query);
+                self.coverage.add(&ranked.coverage());
                 self.timing_ms.add(&ranked.timing);
                 let unknown = ranked.unknown.iter();
                 unknown.for_each(|&place| self.unknown_documents.add(&task.candidates[place].0));

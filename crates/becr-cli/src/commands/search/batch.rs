@@ -1,37 +1,41 @@
 //! A file of queries, on all cores, to a run.
 
-use super::{Args, Searcher, Timing};
+use super::Args;
 use crate::commands::corpus;
 use crate::{output, progress};
+use becr::{Details, Index, RankOptions, SearchOptions, SearchTiming};
 use becr_eval::{Run, Table};
-use becr_rank::RankWorkspace;
 use rayon::prelude::*;
 use std::path::Path;
 
 pub(super) fn run(
-    searcher: &Searcher,
+    index: &Index,
+    rank: Option<RankOptions>,
     args: &Args,
     queries: &Path,
     out: &Path,
 ) -> anyhow::Result<()> {
-    let k = args.k.unwrap_or(1000);
+    let options = SearchOptions {
+        k: args.k.unwrap_or(1000),
+        depth: args.depth,
+        rank,
+        details: Details::default(),
+    };
     let queries = corpus::queries(queries, args.batch.topic_field.into(), args.batch.on_error)?;
     let bar = progress::counting(queries.len() as u64, "queries");
-    let answers: anyhow::Result<Vec<_>> = queries
+    let answers: Result<Vec<_>, becr::Error> = queries
         .par_iter()
-        .map_init(RankWorkspace::new, |work, query| {
-            let found = searcher.search(&query.text, k, work)?;
+        .map(|query| {
+            let found = index.search(&query.text, &options)?;
             bar.inc(1);
-            let order = found.order().take(k);
-            let rows: Vec<(String, f32)> = order
-                .map(|(place, score, _)| (found.hits[place].id.clone(), score))
-                .collect();
+            let rows = found.results.into_iter();
+            let rows: Vec<(String, f32)> = rows.map(|row| (row.id, row.score)).collect();
             Ok((rows, found.timing))
         })
         .collect();
     bar.finish_and_clear();
     let answers = answers?;
-    let tag = match (&args.batch.tag, &searcher.ranking) {
+    let tag = match (&args.batch.tag, rank) {
         (Some(tag), _) => tag,
         (None, Some(_)) => "becr",
         (None, None) => "becr-bm25",
@@ -57,11 +61,11 @@ pub(super) fn run(
 }
 
 /// How long each stage takes a query: mean, median and the slow ones.
-fn latencies(timings: &[Timing]) -> Table {
+fn latencies(timings: &[SearchTiming]) -> Table {
     let header = ["ms per query", "mean", "median", "95 %", "99 %"];
     let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4]);
     for (stage, _) in timings[0].stages() {
-        let stage_of = |timing: &Timing| {
+        let stage_of = |timing: &SearchTiming| {
             let mut stages = timing.stages().into_iter();
             stages.find(|(name, _)| *name == stage).map(|(_, ms)| ms)
         };

@@ -1,18 +1,17 @@
 //! `becr search`: one query to read, or a file of queries to a TREC run.
 
 mod batch;
-mod searcher;
 mod text;
 
-pub(crate) use searcher::{DEPTH, Searcher, Timing};
-
 use super::corpus::OnError;
-use super::explain::Reasons;
 use crate::output;
-use crate::ranking::{self, Covered, RankArgs, Ranking};
-use anyhow::bail;
-use becr_index::first_stage::FirstStage;
-use becr_rank::{MAX_QUERY_WORDS, RankWorkspace};
+use crate::ranking::RankArgs;
+use anyhow::{Context, bail};
+use becr::{
+    Details, GroupCoverage, Index, RankOptions, Reasons, ScoreParts, SearchOptions, SearchResult,
+    SearchTiming,
+};
+use becr_rank::MAX_QUERY_WORDS;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long)]
     k: Option<usize>,
     /// How many candidates of the first stage are re-ranked.
-    #[arg(long, default_value_t = DEPTH, env = "BECR_DEPTH")]
+    #[arg(long, default_value_t = SearchOptions::DEPTH, env = "BECR_DEPTH")]
     depth: usize,
     /// Rank by BM25 alone.
     #[arg(long, conflicts_with_all = ["variant", "without", "explain"])]
@@ -117,15 +116,15 @@ impl From<TopicField> for becr_corpus::TopicField {
 #[derive(Serialize)]
 struct Answer<'a> {
     query: &'a str,
-    results: Vec<Row>,
+    results: Vec<ResultRow>,
     /// Absent where BM25 ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<Covered>,
-    timing_ms: Timing,
+    coverage: Option<GroupCoverage>,
+    timing_ms: SearchTiming,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ResultRow {
     rank: usize,
     id: String,
     title: String,
@@ -138,96 +137,77 @@ struct Row {
     explanation: Option<Reasons>,
 }
 
-#[derive(Serialize)]
-struct ScoreParts {
-    deep: f32,
-    lexi: f32,
-    others: f32,
+impl From<SearchResult> for ResultRow {
+    fn from(result: SearchResult) -> Self {
+        Self {
+            rank: result.rank,
+            id: result.id,
+            title: result.title.unwrap_or_default(),
+            score: result.score,
+            first_stage_rank: result.first_stage_rank,
+            parts: result.parts,
+            explanation: result.reasons,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let searcher = Searcher::open(args)?;
+    let index = args.rank.open(&args.index)?;
+    let rank = args.rank_options(&index)?;
     match (&args.query, &args.batch.queries, &args.batch.run_out) {
         (Some(query), _, _) => {
             match becr_text::words::words(query).count() {
                 0 => output::note("The query has no words."),
-                words if words > MAX_QUERY_WORDS && searcher.ranking.is_some() => {
+                words if words > MAX_QUERY_WORDS && rank.is_some() => {
                     output::note(format_args!(
                         "The query has {words} words; re-ranking looks at the first {MAX_QUERY_WORDS}."
                     ));
                 }
                 _ => {}
             }
-            let answer = searcher.answer(query, args.k.unwrap_or(10), args.explain)?;
+            let options = SearchOptions {
+                k: args.k.unwrap_or(10),
+                depth: args.depth,
+                rank,
+                details: Details {
+                    title: true,
+                    reasons: args.explain,
+                    snippet: false,
+                },
+            };
+            let found = index.search(query, &options)?;
+            let answer = Answer {
+                query,
+                results: found.results.into_iter().map(ResultRow::from).collect(),
+                coverage: found.coverage,
+                timing_ms: found.timing,
+            };
             if args.json {
                 output::json(&answer)?;
             } else {
                 text::print(&answer, args.explain, args.timing)?;
             }
         }
-        (None, Some(queries), Some(run_out)) => batch::run(&searcher, args, queries, run_out)?,
+        (None, Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
         _ => bail!("give a query, or --queries FILE with --run-out FILE"),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Searcher {
-    fn open(args: &Args) -> anyhow::Result<Self> {
-        let first_stage = FirstStage::open(&args.index)?;
-        let obstacle = match args.first_stage {
-            true => None,
-            false => ranking::obstacle(&args.index, &args.rank)?,
-        };
-        if let Some(obstacle) = obstacle {
-            if args.explain {
-                bail!("{}: nothing to explain: {obstacle}", args.index.display());
+impl Args {
+    /// How to rank; `None` if BM25 does, because it was asked to or because the index allows nothing else.
+    fn rank_options(&self, index: &Index) -> anyhow::Result<Option<RankOptions>> {
+        if self.first_stage {
+            return Ok(None);
+        }
+        if let Some(obstacle) = index.obstacle()? {
+            if self.explain {
+                return Err(obstacle).context("nothing to explain");
             }
             output::note(format_args!("Ranked by BM25: {obstacle}."));
+            return Ok(None);
         }
-        let ranking = match args.first_stage || obstacle.is_some() {
-            true => None,
-            false => Some(Ranking::open(&args.index, &args.rank)?),
-        };
-        Ok(Self {
-            first_stage,
-            ranking,
-            depth: args.depth,
-        })
-    }
-
-    fn answer<'a>(&self, query: &'a str, k: usize, explain: bool) -> anyhow::Result<Answer<'a>> {
-        let found = self.search(query, k, &mut RankWorkspace::new())?;
-        let mut results = Vec::new();
-        for (rank, (place, score, scored)) in (1..).zip(found.order().take(k)) {
-            let hit = &found.hits[place];
-            results.push(Row {
-                rank,
-                id: hit.id.clone(),
-                title: self.first_stage.title(hit)?,
-                score,
-                first_stage_rank: place + 1,
-                parts: scored.map(|scored| ScoreParts {
-                    deep: scored.deep,
-                    lexi: scored.lexi,
-                    others: scored.others,
-                }),
-                explanation: match (explain, &self.ranking, &found.ranked) {
-                    (true, Some(ranking), Some(ranked)) if scored.is_some() => {
-                        let entries = self.entries(&found.hits);
-                        Some(Reasons::of(&ranking.explain(ranked, &entries, place)?))
-                    }
-                    _ => None,
-                },
-            });
-        }
-        Ok(Answer {
-            query,
-            results,
-            coverage: found
-                .ranked
-                .as_ref()
-                .map(|ranked| Covered::of(&ranked.query)),
-            timing_ms: found.timing,
-        })
+        self.rank.check(index)?;
+        Ok(Some(self.rank.options()))
     }
 }

@@ -1,6 +1,6 @@
 //! An answer for people.
 
-use super::{Answer, Row};
+use super::{Answer, ResultRow};
 use crate::output;
 use std::io::Write;
 
@@ -29,7 +29,7 @@ pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow:
     Ok(())
 }
 
-fn result(out: &mut impl Write, row: &Row) -> anyhow::Result<()> {
+fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
     let title = match row.title.is_empty() {
         true => "(no title)".into(),
         false => output::printable(&row.title),

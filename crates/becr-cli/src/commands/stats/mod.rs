@@ -1,13 +1,8 @@
 //! `becr stats`: what an index holds and what it takes.
 
-mod coverage;
-
-use super::measured::{PerDocument, StoreSizes};
 use crate::output;
-use becr_index::first_stage::FirstStage;
-use becr_index::manifest::Manifest;
-use becr_store::{Documents, Store};
-use coverage::Coverage;
+use becr::{Documents, Index, PerDocument, QueryCoverage, StoreSizes};
+use becr_corpus::{QueryOptions, read_queries};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::Write;
@@ -32,40 +27,39 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Stats {
+struct StatsOutput {
     index: PathBuf,
     written_by: String,
     encoder_id: Option<String>,
     documents: u64,
-    store: Option<StoreStats>,
+    store: Option<StoreOutput>,
 }
 
 #[derive(Serialize)]
-struct StoreStats {
+struct StoreOutput {
     #[serde(flatten)]
     measured: StoreSizes,
     per_document: PerDocument,
-    coverage: Option<Coverage>,
+    coverage: Option<QueryCoverage>,
     digest: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let manifest = Manifest::read(&args.index)?;
+    let index = Index::open(&args.index)?;
+    let found = index.stats()?;
     anyhow::ensure!(
-        manifest.model.is_some() || (!args.digest && args.queries.is_none()),
+        found.store.is_some() || (!args.digest && args.queries.is_none()),
         "a lexical index has no digest and no token groups; build one with --model"
     );
-    let documents = FirstStage::open(&args.index)?.documents();
-    let store = match manifest.model.is_some() {
-        true => Some(store_stats(&Store::open(&args.index)?, args)?),
-        false => None,
-    };
-    let stats = Stats {
+    let stats = StatsOutput {
         index: args.index.clone(),
-        written_by: manifest.written_by,
-        encoder_id: manifest.model.map(|model| model.encoder_id),
-        documents,
-        store,
+        written_by: found.written_by,
+        encoder_id: found.encoder_id,
+        documents: found.documents,
+        store: match found.store {
+            Some(sizes) => Some(store_output(&index, sizes, args)?),
+            None => None,
+        },
     };
     if args.json {
         output::json(&stats)?;
@@ -75,23 +69,45 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn store_stats(store: &Store, args: &Args) -> anyhow::Result<StoreStats> {
-    let measured = StoreSizes::measure(store)?;
-    Ok(StoreStats {
+fn store_output(index: &Index, measured: StoreSizes, args: &Args) -> anyhow::Result<StoreOutput> {
+    let view = index.view()?;
+    Ok(StoreOutput {
         per_document: measured.per_document(),
         measured,
         coverage: match &args.queries {
-            Some(queries) => Some(Coverage::of(queries, store)?),
+            Some(queries) => {
+                let queries = read_queries(queries, &QueryOptions::default())?.queries;
+                Some(view.coverage(queries.iter().map(|query| query.text.as_str()))?)
+            }
             None => None,
         },
         digest: match args.digest {
-            true => Some(store.snapshot()?.digest()?),
+            true => Some(view.digest()?),
             false => None,
         },
     })
 }
 
-fn print(stats: &Stats) -> anyhow::Result<()> {
+/// How much of the queries the token groups cover.
+fn print_coverage(out: &mut impl Write, coverage: &QueryCoverage) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "  token groups cover, of {} queries:",
+        coverage.queries
+    )?;
+    for (name, share) in [("words", &coverage.words), ("pairs", &coverage.pairs)] {
+        writeln!(
+            out,
+            "    {name:<18} {:>9} of {} ({:.1} %)",
+            share.found,
+            share.asked,
+            100.0 * share.share
+        )?;
+    }
+    Ok(())
+}
+
+fn print(stats: &StatsOutput) -> anyhow::Result<()> {
     let mut out = output::stdout();
     writeln!(out, "{} ({})", stats.index.display(), stats.written_by)?;
     writeln!(
@@ -186,7 +202,7 @@ fn print(stats: &Stats) -> anyhow::Result<()> {
         one.overhead
     )?;
     if let Some(coverage) = &store.coverage {
-        coverage.print(&mut out)?;
+        print_coverage(&mut out, coverage)?;
     }
     if let Some(digest) = &store.digest {
         writeln!(out, "  digest               {digest}")?;

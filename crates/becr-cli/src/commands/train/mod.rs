@@ -2,7 +2,7 @@
 
 mod watch;
 
-use crate::{backend, bundled, hub, output};
+use crate::{backend, hub, output};
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
@@ -100,7 +100,7 @@ impl Args {
         }
         if starts_from_bundled(&config)? {
             let base = config.work().join("bundled");
-            bundled::unpack(&base)?;
+            unpack(&base)?;
             config.model.base = Some(base);
         } else if let Some(base) = &config.model.base {
             config.model.base = Some(hub::directory(base)?.into_owned());
@@ -130,7 +130,7 @@ fn starts_from_bundled(config: &Config) -> anyhow::Result<bool> {
         (Some(base), _) => Ok(base == Path::new(BUNDLED)),
         (None, Some(index)) => {
             let model = Manifest::read(index)?.model;
-            Ok(model.is_some_and(|model| model.directory == Path::new(bundled::NAME)))
+            Ok(model.is_some_and(|model| model.directory == Path::new(becr::models::BUNDLED)))
         }
         (None, None) => Ok(false),
     }
@@ -140,5 +140,15 @@ fn print(text: &impl std::fmt::Display) -> anyhow::Result<()> {
     let mut out = output::stdout();
     writeln!(out, "{text}")?;
     out.flush()?;
+    Ok(())
+}
+
+/// Writes the bundled model to a directory, as training reads models.
+fn unpack(directory: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    for (name, bytes) in becr::models::bundled_files() {
+        let path = directory.join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(())
 }

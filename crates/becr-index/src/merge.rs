@@ -1,0 +1,160 @@
+//! Joining parts of one collection.
+
+use crate::live::{Change, LiveIndex, words_of};
+use crate::manifest::Manifest;
+use crate::staging::Staging;
+use crate::{IndexError, Observer, Stage};
+use becr_groups::GroupList;
+use becr_lmdb::{Snapshot, Store};
+use becr_store::NewDocument;
+use std::path::{Path, PathBuf};
+
+/// Joins parts of one collection, built with the same model and the same list of token groups.
+pub fn merge(
+    parts: &[PathBuf],
+    target: &Path,
+    overwrite: bool,
+    observer: &dyn Observer,
+) -> Result<u64, IndexError> {
+    let Some(first) = parts.first() else {
+        return Err(IndexError::NoParts);
+    };
+    for (n, part) in parts.iter().enumerate() {
+        if Manifest::read(part)?.model.is_none() {
+            return Err(IndexError::Lexical(part.clone()));
+        }
+        let same = |other: &PathBuf| other.canonicalize().ok() == part.canonicalize().ok();
+        if parts[..n].iter().any(same) {
+            return Err(IndexError::SamePart(part.clone()));
+        }
+    }
+    let store = |part: &PathBuf| Ok(Store::open(&Manifest::read(part)?.store(part))?);
+    let stores: Vec<Store> = parts.iter().map(store).collect::<Result<_, IndexError>>()?;
+    let list = GroupList::open(&first.join(crate::full::GROUP_LIST))?;
+    for (part, store) in parts.iter().zip(&stores) {
+        store.check_encoder(&stores[0].header().encoder_id)?;
+        store.check_documents(stores[0].header().documents)?;
+        let other = GroupList::open(&part.join(crate::full::GROUP_LIST))?;
+        if other.digest() != list.digest() {
+            return Err(IndexError::OtherGroups {
+                first: first.clone(),
+                other: part.clone(),
+            });
+        }
+    }
+    let staging = Staging::create(target, overwrite)?;
+    let mut index = LiveIndex::build(staging.path(), stores[0].header())?;
+    copy_groups(&stores[0].snapshot()?, &list, &index)?;
+    let total: u64 = stores
+        .iter()
+        .map(|store| Ok(store.snapshot()?.totals()?.documents))
+        .sum::<Result<u64, IndexError>>()?;
+    observer.begin(Stage::Merging, Some(total));
+    for (part, store) in parts.iter().zip(&stores) {
+        copy_documents(part, &store.snapshot()?, &mut index, observer)?;
+    }
+    let documents = index.store().snapshot()?.totals()?.documents;
+    index.finish()?;
+    copy_rest(first, staging.path())?;
+    staging.publish()?;
+    Ok(documents)
+}
+
+/// Groups committed together.
+const GROUPS: usize = 10_000;
+/// Documents committed together.
+const DOCUMENTS: usize = 1024;
+
+fn copy_groups(from: &Snapshot, list: &GroupList, index: &LiveIndex) -> Result<(), IndexError> {
+    let mut groups = list.iter()?.peekable();
+    while groups.peek().is_some() {
+        let batch: Vec<_> = groups.by_ref().take(GROUPS).collect::<Result<_, _>>()?;
+        index.update_store(|update| {
+            for entry in &batch {
+                if let Some(record) = from.group(&entry.group)? {
+                    update.put_group(&entry.group, record.footprints())?;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn copy_documents(
+    part: &Path,
+    from: &Snapshot,
+    index: &mut LiveIndex,
+    observer: &dyn Observer,
+) -> Result<(), IndexError> {
+    let names = from.feature_names()?;
+    let rows: Vec<(u64, &str)> = from.documents()?.collect::<Result<_, _>>()?;
+    for batch in rows.chunks(DOCUMENTS) {
+        let mut copies = Vec::with_capacity(batch.len());
+        for &(number, id) in batch {
+            let Some(record) = from.record(number)? else {
+                continue;
+            };
+            if index.store().snapshot()?.number(id)?.is_some() {
+                let (id, part) = (id.to_owned(), part.to_owned());
+                return Err(IndexError::Overlap { id, part });
+            }
+            let (title, body) = words_of(from, number)?;
+            let text = from.text(number)?;
+            let keep_text = text.is_some();
+            let (title, body) = text.map_or((title, body), |text| (text.title, text.text));
+            let named = |(name, value): (u32, f32)| {
+                (names.get(name as usize).cloned().unwrap_or_default(), value)
+            };
+            let features: Vec<(String, f32)> = record.features().map(named).collect();
+            copies.push((id, title, body, keep_text, features, record));
+        }
+        let changes: Vec<Change<'_>> = copies
+            .iter()
+            .map(|(id, title, text, keep_text, features, record)| {
+                Change::Put(NewDocument {
+                    id,
+                    title,
+                    text,
+                    keep_text: *keep_text,
+                    tokens: record.tokens() as u32,
+                    cls: record.cls(),
+                    footprints: record.footprints(),
+                    mean: record.mean(),
+                    share: record.share(),
+                    lengths: record.lengths(),
+                    features,
+                })
+            })
+            .collect();
+        index.apply(&changes)?;
+        observer.advance(batch.len() as u64);
+    }
+    Ok(())
+}
+
+/// Copies what an index holds beside store and first stage.
+fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
+    let manifest = Manifest {
+        edition: 0,
+        ..Manifest::read(from)?
+    };
+    manifest.write(to)?;
+    let copy = |from: PathBuf, to: PathBuf| {
+        let copied = std::fs::read(&from).and_then(|bytes| std::fs::write(&to, bytes));
+        copied.map_err(IndexError::io(&to, "cannot copy"))
+    };
+    let list = from.join(crate::full::GROUP_LIST);
+    if list.is_file() {
+        copy(list, to.join(crate::full::GROUP_LIST))?;
+    }
+    let model = from.join(crate::full::MODEL);
+    if let Ok(entries) = std::fs::read_dir(&model) {
+        let folder = to.join(crate::full::MODEL);
+        std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
+        for entry in entries.flatten() {
+            copy(entry.path(), folder.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}

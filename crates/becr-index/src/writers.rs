@@ -1,0 +1,123 @@
+//! One writer at a time: those of a process queue, another process is refused.
+
+use crate::IndexError;
+use std::collections::HashSet;
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+
+/// The file that is locked; the lock falls with the process.
+const FILE: &str = "writer.lock";
+
+/// What tells a directory from others, whatever path leads to it.
+type Identity = (u64, u64);
+
+/// Directories that have a writer in this process.
+static WRITTEN: LazyLock<(Mutex<HashSet<Identity>>, Condvar)> = LazyLock::new(Default::default);
+
+/// The right to write to an index.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    identity: Identity,
+    /// Dropped, and unlocked, before the next writer of this process has its turn.
+    file: Option<File>,
+}
+
+impl WriterLock {
+    /// Waits for the other writers of this process; refuses if another process writes.
+    pub(crate) fn acquire(dir: &Path) -> Result<Self, IndexError> {
+        let identity = identity(dir).map_err(IndexError::io(dir, "cannot open"))?;
+        let (written, freed) = &*WRITTEN;
+        let mut all = written.lock().unwrap_or_else(PoisonError::into_inner);
+        while all.contains(&identity) {
+            all = freed.wait(all).unwrap_or_else(PoisonError::into_inner);
+        }
+        all.insert(identity);
+        drop(all);
+        let mut lock = Self {
+            identity,
+            file: None,
+        };
+        lock.file = Some(lock_file(dir)?);
+        Ok(lock)
+    }
+}
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        self.file = None;
+        let (written, freed) = &*WRITTEN;
+        let mut all = written.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&self.identity);
+        freed.notify_all();
+    }
+}
+
+fn lock_file(dir: &Path) -> Result<File, IndexError> {
+    let path = dir.join(FILE);
+    let file = File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(&path);
+    let file = file.map_err(IndexError::io(&path, "cannot open for writing"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(IndexError::SecondWriter(dir.to_owned())),
+        Err(TryLockError::Error(e)) => Err(IndexError::io(&path, "cannot lock")(e)),
+    }
+}
+
+#[cfg(unix)]
+fn identity(dir: &Path) -> std::io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = std::fs::metadata(dir)?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(dir: &Path) -> std::io::Result<Identity> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    dir.canonicalize()?.hash(&mut hasher);
+    Ok((0, hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn writers_of_a_process_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let (inside, turns) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        let _lock = WriterLock::acquire(dir.path()).unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        turns.fetch_add(1, Ordering::SeqCst);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(turns.into_inner(), 80);
+    }
+
+    #[test]
+    fn another_process_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        // A lock of the file that did not come through the queue, as another process has it.
+        let file = File::create(dir.path().join(FILE)).unwrap();
+        file.lock().unwrap();
+        let refused = WriterLock::acquire(dir.path());
+        assert!(matches!(refused, Err(IndexError::SecondWriter(_))));
+        drop(file);
+        WriterLock::acquire(dir.path()).unwrap();
+        let gone = WriterLock::acquire(&dir.path().join("nothing"));
+        assert!(matches!(gone, Err(IndexError::Io { .. })));
+    }
+}

@@ -1,0 +1,178 @@
+//! Writing: a batch into the tables, as a whole.
+
+use crate::engine::engine;
+use crate::store::{COMPANION, Tables};
+use crate::transaction::WriteTransaction;
+use crate::{Snapshot, Store};
+use becr_store::{Batch, DocumentFrequency, GroupRecord, Stem, StoreError, WriteStore, keys};
+use heed::RwTxn;
+use rustix::io::Errno;
+use std::path::Path;
+
+impl WriteStore for Store {
+    type Snapshot = Snapshot;
+    type Transaction<'s> = Snapshot<WriteTransaction<'s>>;
+
+    fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.snapshot()
+    }
+
+    /// There is one writer at a time, of all processes: this waits for another's end.
+    fn begin(&self) -> Result<Self::Transaction<'_>, StoreError> {
+        Ok(Snapshot::new(self, self.write_transaction()?))
+    }
+
+    fn apply(&self, transaction: Self::Transaction<'_>, batch: &Batch) -> Result<(), StoreError> {
+        let found = transaction.generation()?;
+        if found != batch.base {
+            return Err(StoreError::Conflict {
+                path: self.path().to_owned(),
+                found,
+                expected: batch.base,
+            });
+        }
+        let path = self.path();
+        let mut writing = Writing {
+            tables: self.tables(),
+            path,
+            txn: transaction.into_transaction().txn,
+        };
+        writing.documents(batch).map_err(engine(path))?;
+        writing.stems(batch)?;
+        writing.groups(batch).map_err(engine(path))?;
+        writing.pairs(batch)?;
+        writing.meta(batch).map_err(engine(path))?;
+        writing.txn.commit().map_err(|error| match error {
+            // The engine's word for a write that came back short.
+            heed::Error::Io(e) if e.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                let action = "a write failed or came back short, as on a full disk; what was \
+                              committed before is safe";
+                StoreError::io(path, action)(e)
+            }
+            error => engine(path)(error),
+        })
+    }
+}
+
+impl Snapshot<WriteTransaction<'_>> {
+    /// Notes that the first stage has yet to commit the change of a document.
+    pub fn note(&mut self, id: &str) -> Result<(), StoreError> {
+        let pending = self.store.tables().pending;
+        let noted = pending.put(&mut self.transaction.txn, &keys::of_text(id), id);
+        noted.map_err(engine(self.store.path()))
+    }
+
+    /// Strikes notes of documents off which the first stage had yet to commit, as indexes of earlier versions have them.
+    pub fn settle(&mut self, ids: &[String]) -> Result<(), StoreError> {
+        let pending = self.store.tables().pending;
+        for id in ids {
+            pending
+                .delete(&mut self.transaction.txn, &keys::of_text(id))
+                .map_err(engine(self.store.path()))?;
+        }
+        Ok(())
+    }
+}
+
+struct Writing<'s> {
+    tables: &'s Tables,
+    path: &'s Path,
+    txn: RwTxn<'s>,
+}
+
+impl Writing<'_> {
+    fn documents(&mut self, batch: &Batch) -> heed::Result<()> {
+        let (tables, txn) = (self.tables, &mut self.txn);
+        for document in &batch.deleted {
+            let number = &document.number;
+            tables.records.delete(txn, number)?;
+            tables.numbers.delete(txn, &keys::of_text(&document.id))?;
+            tables.ids.delete(txn, number)?;
+            tables.texts.delete(txn, number)?;
+        }
+        for document in &batch.documents {
+            let number = &document.number;
+            tables.records.put(txn, number, &document.record)?;
+            let key = keys::of_text(&document.id);
+            tables.numbers.put(txn, &key, number)?;
+            tables.ids.put(txn, number, &document.id)?;
+            if let Some(text) = &document.text {
+                tables.texts.put(txn, number, text)?;
+            }
+        }
+        for new in &batch.words {
+            let number = u64::from(new.number);
+            tables.words.put(txn, &keys::of_text(&new.word), &number)?;
+            tables.spellings.put(txn, &number, &new.word)?;
+        }
+        Ok(())
+    }
+
+    fn stems(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let (stems, engine) = (self.tables.stems, engine(self.path));
+        for change in &batch.stems {
+            let key = keys::of_text(&change.stem);
+            let mut stem = match stems.get(&self.txn, &key).map_err(&engine)? {
+                Some(bytes) => Stem::read(bytes)
+                    .ok_or_else(|| self.damaged(format!("the stem {}", change.stem)))?,
+                None => Stem::default(),
+            };
+            stem.change(change);
+            stems
+                .put(&mut self.txn, &key, &stem.bytes())
+                .map_err(&engine)?;
+        }
+        Ok(())
+    }
+
+    fn groups(&mut self, batch: &Batch) -> heed::Result<()> {
+        let (tables, txn) = (self.tables, &mut self.txn);
+        for stored in &batch.groups {
+            let key = keys::of_text(&stored.group.key()).into_owned();
+            tables.groups.put(txn, &key, &stored.value)?;
+            if GroupRecord::slots(&stored.group) == 2 && tables.pairs.get(txn, &key)?.is_none() {
+                let nothing = DocumentFrequency::default().bytes();
+                tables.pairs.put(txn, &key, &nothing)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Only pairs that are token groups are counted.
+    fn pairs(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let (pairs, engine) = (self.tables.pairs, engine(self.path));
+        for changed in &batch.pairs {
+            let key = keys::of_text(&changed.pair);
+            let Some(bytes) = pairs.get(&self.txn, &key).map_err(&engine)? else {
+                continue;
+            };
+            let frequency = DocumentFrequency::read(bytes)
+                .ok_or_else(|| self.damaged(format!("the pair {}", changed.pair)))?;
+            let bytes = frequency.changed(changed.change).bytes();
+            pairs.put(&mut self.txn, &key, &bytes).map_err(&engine)?;
+        }
+        Ok(())
+    }
+
+    fn meta(&mut self, batch: &Batch) -> heed::Result<()> {
+        let (meta, txn) = (self.tables.meta, &mut self.txn);
+        let json = |e: serde_json::Error| heed::Error::Encoding(e.into());
+        let totals = serde_json::to_vec(&batch.totals).map_err(json)?;
+        let names = serde_json::to_vec(&batch.feature_names).map_err(json)?;
+        meta.put(txn, "totals", &totals)?;
+        meta.put(txn, "features", &names)?;
+        meta.put(txn, "generation", (batch.base + 1).to_string().as_bytes())?;
+        match &batch.companion {
+            Some(companion) => meta.put(txn, COMPANION, companion),
+            None => Ok(()),
+        }
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.to_owned(),
+            what,
+            reason: "it cannot be read".into(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A snapshot as re-ranking, writing and checks ask it. Nothing is copied: buffers stay as they are.
+
+use crate::Snapshot;
+use crate::engine::engine;
+use crate::transaction::Transaction;
+use becr_store::{
+    Answer, DocumentStore, FetchBuffer, GroupRecord, Header, Question, StoreContents, StoreError,
+    Table, Text, VisitRecords, VisitRows,
+};
+use becr_text::groups::TokenGroup;
+use heed::Database;
+use heed::types::Bytes;
+use std::path::Path;
+
+impl<T: Transaction> DocumentStore for Snapshot<T> {
+    fn header(&self) -> &Header {
+        self.store.header()
+    }
+
+    fn path(&self) -> &Path {
+        self.store.path()
+    }
+
+    fn look_up<'a>(
+        &'a self,
+        question: &Question<'_>,
+        _: &'a mut FetchBuffer,
+    ) -> Result<Answer<'a>, StoreError> {
+        let mut pieces = Vec::new();
+        let mut groups = Vec::with_capacity(question.groups.len());
+        for group in question.groups {
+            let record = self.group(group)?;
+            if let (None, TokenGroup::Unigram(word), Some(split)) = (record, group, question.pieces)
+            {
+                pieces.extend(split(word));
+            }
+            groups.push(record);
+        }
+        pieces.sort_unstable();
+        pieces.dedup();
+        let piece = |piece: String| {
+            let group = TokenGroup::Unigram(piece);
+            let record: Option<GroupRecord<'a>> = match self.group(&group) {
+                Ok(record) => record,
+                Err(error) => return Some(Err(error)),
+            };
+            Some(Ok((group, record?)))
+        };
+        Ok(Answer {
+            totals: self.totals()?,
+            feature_names: self.feature_names()?,
+            numbers: all(question.ids, |id| self.number(id))?,
+            words: all(question.words, |word| self.word(word))?,
+            stems: all(question.stems, |stem| self.stem(stem))?,
+            pairs: all(question.pairs, |pair| self.pair(pair))?,
+            groups,
+            pieces: pieces
+                .into_iter()
+                .filter_map(piece)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn fetch(
+        &self,
+        numbers: &[u64],
+        _: &mut FetchBuffer,
+        visit: &mut VisitRecords<'_>,
+    ) -> Result<(), StoreError> {
+        // All at once: finding them is quick, and has those read that are not in memory.
+        let _ = visit(0, &self.find(numbers)?);
+        Ok(())
+    }
+
+    fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError> {
+        all(numbers, |&number| self.text(number))
+    }
+}
+
+impl<T: Transaction> StoreContents for Snapshot<T> {
+    fn generation(&self) -> Result<u64, StoreError> {
+        self.generation()
+    }
+
+    fn companion(&self) -> Result<Option<&[u8]>, StoreError> {
+        self.companion()
+    }
+
+    fn ids(&self, numbers: &[u64]) -> Result<Vec<Option<String>>, StoreError> {
+        all(numbers, |&number| Ok(self.id(number)?.map(str::to_owned)))
+    }
+
+    fn spellings(&self, words: &[u32]) -> Result<Vec<Option<String>>, StoreError> {
+        let spellings = self.store.tables().spellings;
+        let spelling = |word: &u32| {
+            let found = spellings.get(self.txn(), &u64::from(*word));
+            let found = found.map_err(engine(self.store.path()))?;
+            Ok(found.map(str::to_owned))
+        };
+        all(words, spelling)
+    }
+
+    fn rows(&self, table: Table) -> Result<u64, StoreError> {
+        self.table(table)
+            .len(self.txn())
+            .map_err(engine(self.store.path()))
+    }
+
+    fn scan(&self, table: Table, visit: &mut VisitRows<'_>) -> Result<(), StoreError> {
+        let engine = engine(self.store.path());
+        for row in self.table(table).iter(self.txn()).map_err(&engine)? {
+            let (key, value) = row.map_err(&engine)?;
+            if visit(key, value).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transaction> Snapshot<T> {
+    /// A table as rows of bytes.
+    fn table(&self, table: Table) -> Database<Bytes, Bytes> {
+        let tables = self.store.tables();
+        match table {
+            Table::Records => tables.records.remap_types(),
+            Table::Numbers => tables.numbers.remap_types(),
+            Table::Ids => tables.ids.remap_types(),
+            Table::Texts => tables.texts.remap_types(),
+            Table::Words => tables.words.remap_types(),
+            Table::Spellings => tables.spellings.remap_types(),
+            Table::Stems => tables.stems,
+            Table::Pairs => tables.pairs,
+            Table::Groups => tables.groups,
+        }
+    }
+}
+
+fn all<Q, A>(
+    questions: &[Q],
+    ask: impl Fn(&Q) -> Result<A, StoreError>,
+) -> Result<Vec<A>, StoreError> {
+    questions.iter().map(ask).collect()
+}

@@ -1,0 +1,75 @@
+//! What can go wrong.
+
+use crate::Generation;
+use std::path::PathBuf;
+
+/// Why an index could not be opened, searched or changed. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The index's files, or work on them.
+    #[error(transparent)]
+    Index(#[from] becr_index::IndexError),
+    /// The document store.
+    #[error(transparent)]
+    Store(#[from] becr_store::StoreError),
+    /// The ranker.
+    #[error(transparent)]
+    Rank(#[from] becr_rank::RankError),
+    /// A model's files.
+    #[error(transparent)]
+    Model(#[from] becr_model::ModelError),
+    /// The encoder.
+    #[error(transparent)]
+    Encode(#[from] becr_encoder::EncodeError),
+    /// The tokenizer that the index keeps.
+    #[error(transparent)]
+    Tokenizer(#[from] becr_text::pieces::TokenizerError),
+    /// Ranking was asked of an index that has BM25 alone.
+    #[error("{}: this is a lexical index, without footprints to re-rank with; build one with a model", .0.display())]
+    Lexical(PathBuf),
+    /// The index's model came without a head.
+    #[error(
+        "{}: the model of this index has no trained head; give one of the same encoder when opening, or train one",
+        .0.display()
+    )]
+    NoHead(PathBuf),
+    /// The model that the index was built with is not where it was.
+    #[error(
+        "{}: cannot read the model that this index was built with ({source}); give its directory when opening",
+        index.display()
+    )]
+    ModelOfIndex {
+        /// The index.
+        index: PathBuf,
+        /// Why not.
+        source: Box<becr_model::ModelError>,
+    },
+    /// There is no model to build with: none was given, and none is built into this program.
+    #[error("no model was given, and this program was built without the bundled one")]
+    NoModel,
+    /// A state of the index that nobody has kept.
+    #[error(
+        "generation {asked} of the index is gone, the newest is {newest}; keep a view to ask about what it found"
+    )]
+    Gone {
+        /// What was asked for.
+        asked: Generation,
+        /// What there is.
+        newest: Generation,
+    },
+    /// A document that the index does not have.
+    #[error("no document \"{0}\" in this index")]
+    UnknownDocument(String),
+    /// The configuration that the index keeps of its model.
+    #[error("{}: {reason}; build the index again", path.display())]
+    Config {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Options that contradict each other.
+    #[error("{0}")]
+    Options(&'static str),
+}

@@ -1,0 +1,185 @@
+//! Why a document has its score, and why another has less.
+
+use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
+use crate::{Error, Generation, RankOptions, SearchOptions, View};
+use becr_model::Config;
+use becr_rank::{Explanation, QueryTerm, RankWorkspace, Row, Shading};
+use serde::Serialize;
+
+/// How to explain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// How many candidates of the first stage the list has: as many as the search had that is to be explained. One
+    /// feature, the first stage's score, is relative to the list.
+    pub depth: usize,
+    /// How they are ranked.
+    pub rank: RankOptions,
+}
+
+impl Default for ExplainOptions {
+    fn default() -> Self {
+        Self {
+            depth: SearchOptions::DEPTH,
+            rank: RankOptions::default(),
+        }
+    }
+}
+
+/// Scores taken apart.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainAnswer {
+    /// The query.
+    pub query: String,
+    /// Words of the query with a deep term: what they weigh and what they are composed of.
+    pub terms: Vec<QueryTerm>,
+    /// How much of the query the token store has.
+    pub coverage: GroupCoverage,
+    /// The layers that are compared, as the encoder counts them: 0 is the embedding layer.
+    pub layers: Vec<usize>,
+    /// The kernels' centres.
+    pub kernels: Vec<f32>,
+    /// The documents, in the order in which they were asked for.
+    pub documents: Vec<ExplainedDocument>,
+    /// What makes the first document's score differ from the second's, if there are two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<ScoreDifference>,
+    /// The state that was asked.
+    #[serde(skip)]
+    pub generation: Generation,
+}
+
+/// A document with its score taken apart.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedDocument {
+    /// Its id.
+    pub id: String,
+    /// Its title; empty if the index keeps no texts.
+    pub title: String,
+    /// Rank among the candidates; `None` if it is none of them.
+    pub rank: Option<usize>,
+    /// Rank in the first stage; `None` if it is none of its candidates.
+    pub first_stage_rank: Option<usize>,
+    /// The score, by part, term, kernel and feature.
+    pub explanation: Explanation,
+    /// Similarities of its words to the terms at the last kept layer; `None` if the index keeps no texts.
+    pub shading: Option<Shading>,
+}
+
+/// What makes one score differ from another. The rows sum to the difference.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScoreDifference {
+    /// First score less second.
+    pub score: f64,
+    /// By term and feature.
+    pub rows: Vec<Row>,
+}
+
+impl View {
+    /// Takes the scores of documents apart, and of two documents the difference. A document that is not among the
+    /// candidates is ranked with them, without a score of the first stage.
+    pub fn explain(
+        &self,
+        query: &str,
+        documents: &[&str],
+        options: &ExplainOptions,
+    ) -> Result<ExplainAnswer, Error> {
+        let ranking = self.ranking(&options.rank)?;
+        let hits = self.hits(query, options.depth)?;
+        let mut candidates: Vec<Candidate<'_>> = hits.iter().map(Candidate::of_hit).collect();
+        for &id in documents {
+            if !candidates.iter().any(|candidate| candidate.id == id) {
+                candidates.push(Candidate::unscored(id));
+            }
+        }
+        let (answer, explained) = self.with_workspace(|work| {
+            let answer = ranking.rank(query, &candidates, work)?;
+            let mut explained = Vec::with_capacity(documents.len());
+            for &id in documents {
+                let list = List {
+                    answer: &answer,
+                    candidates: &candidates,
+                    hits: hits.len(),
+                };
+                explained.push(ranking.explained(&list, id, work)?);
+            }
+            Ok::<_, Error>((answer, explained))
+        })?;
+        let difference = match &explained[..] {
+            [first, second] => Some(ScoreDifference {
+                score: first.explanation.score - second.explanation.score,
+                rows: first.explanation.difference(&second.explanation),
+            }),
+            _ => None,
+        };
+        let path = self.state().opened.dir.join("model").join("config.json");
+        let layers = Config::read(&path)?
+            .kept_layers()
+            .map_err(|reason| Error::Config { path, reason })?;
+        Ok(ExplainAnswer {
+            query: query.to_owned(),
+            terms: answer.query.terms().to_vec(),
+            coverage: answer.coverage(),
+            layers,
+            kernels: ranking.ranker.kernels().mu().to_vec(),
+            documents: explained,
+            difference,
+            generation: self.generation(),
+        })
+    }
+}
+
+/// A ranked list: the first `hits` candidates are those of the first stage.
+struct List<'a> {
+    answer: &'a RerankAnswer,
+    candidates: &'a [Candidate<'a>],
+    hits: usize,
+}
+
+impl Ranking<'_> {
+    fn explained(
+        &self,
+        list: &List<'_>,
+        id: &str,
+        work: &mut RankWorkspace,
+    ) -> Result<ExplainedDocument, Error> {
+        let unknown = || Error::UnknownDocument(id.to_owned());
+        let mut candidates = list.candidates.iter();
+        let place = candidates.position(|candidate| candidate.id == id);
+        let place = place.ok_or_else(unknown)?;
+        let explanation = self.explain(list.answer, list.candidates, place, work)?;
+        let mut order = list.answer.order.iter().filter(|(at, _)| *at < list.hits);
+        let rank = order.position(|(at, _)| *at == place);
+        let shading = self.shading(list.answer, id, work)?;
+        Ok(ExplainedDocument {
+            id: id.to_owned(),
+            title: shading
+                .as_ref()
+                .map_or(String::new(), |shading| shading.title.clone()),
+            rank: rank.map(|rank| rank + 1),
+            first_stage_rank: (place < list.hits).then_some(place + 1),
+            explanation,
+            shading,
+        })
+    }
+
+    /// How near the words of a document are to the query's terms, at the last kept layer; `None` if the index keeps no
+    /// texts.
+    pub(crate) fn shading(
+        &self,
+        answer: &RerankAnswer,
+        id: &str,
+        work: &mut RankWorkspace,
+    ) -> Result<Option<Shading>, Error> {
+        let snapshot = &*self.view.snapshot()?;
+        let number = snapshot.number(id)?;
+        let number = number.ok_or_else(|| Error::UnknownDocument(id.to_owned()))?;
+        if snapshot.text(number)?.is_none() {
+            return Ok(None);
+        }
+        let last = usize::from(self.ranker.shape().layers) - 1;
+        let shading = self
+            .ranker
+            .shading(&answer.query, snapshot, number, last, work)?;
+        Ok(Some(shading))
+    }
+}

@@ -1,0 +1,309 @@
+//! The principal type: an index, open.
+
+use crate::opened::{Opened, Stamp, lock};
+use crate::view::{State, View};
+use crate::{
+    Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
+    SearchAnswer, SearchOptions, models,
+};
+use becr_encoder::Encoder;
+use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
+use becr_model::{Head, Model};
+use becr_rank::Ranker;
+use becr_store::Documents;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+
+/// How an index is opened.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    /// A head to rank with, in the place of the index's own; of the same encoder.
+    pub(crate) head: Option<Head>,
+    /// The model, if it is no longer where it was when the index was built.
+    model: Option<Arc<Model>>,
+    /// An encoder of that model, on a GPU say.
+    encoder: Option<Arc<Encoder>>,
+    /// The encoder, once it was needed.
+    loaded: Arc<Mutex<Option<Arc<Encoder>>>>,
+}
+
+impl OpenOptions {
+    /// Opens as the index says itself.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ranks with this head, in the place of the index's own; it must be of the same encoder.
+    pub fn head(mut self, head: Head) -> Self {
+        self.head = Some(head);
+        self
+    }
+
+    /// The model of the index, if it is no longer where it was when the index was built. It is needed to add documents
+    /// and to encode queries.
+    pub fn model(mut self, model: Model) -> Self {
+        self.model = Some(Arc::new(model));
+        self
+    }
+
+    /// An encoder of the index's model, in the place of one on the CPU.
+    pub fn encoder(mut self, encoder: Arc<Encoder>) -> Self {
+        self.encoder = Some(encoder);
+        self
+    }
+
+    /// Opens the index in `path`.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Index, Error> {
+        Index::with_options(path.as_ref(), self)
+    }
+
+    /// The encoder of an index's model, loaded when first asked for.
+    pub(crate) fn encoder_of(&self, opened: &Opened) -> Result<Arc<Encoder>, Error> {
+        if let Some(encoder) = &self.encoder {
+            return Ok(encoder.clone());
+        }
+        let mut loaded = lock(&self.loaded);
+        if let Some(encoder) = &*loaded {
+            return Ok(encoder.clone());
+        }
+        let model = self.model_of(opened)?;
+        opened.store()?.check_encoder(&model.encoder_id())?;
+        let encoder = Arc::new(Encoder::of_model(Model::clone(&model))?);
+        *loaded = Some(encoder.clone());
+        Ok(encoder)
+    }
+
+    fn model_of(&self, opened: &Opened) -> Result<Arc<Model>, Error> {
+        match &self.model {
+            Some(model) => Ok(model.clone()),
+            None => Ok(Arc::new(models::of_manifest(
+                &opened.dir,
+                &opened.manifest,
+            )?)),
+        }
+    }
+}
+
+/// An index, open. Cheap to clone, and to be shared between threads: searches run side by side, also while documents
+/// are added.
+///
+/// Every call sees the newest [`Generation`] that was published when it began, by this process or another, compaction
+/// included. To ask several things of the same state, take a [`View`].
+///
+/// Changes are made by one writer at a time. Those of one process wait for each other; a second process gets an error.
+#[derive(Clone)]
+pub struct Index {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    options: Arc<OpenOptions>,
+    opened: Mutex<Arc<Opened>>,
+    /// Views that somebody may still have.
+    views: Mutex<Vec<Weak<State>>>,
+}
+
+/// How often a state is asked for again that vanished while it was being opened.
+const ATTEMPTS: usize = 10;
+
+impl Index {
+    /// Opens the index in `path`, as it says itself. Opening it again, in any part of the process, shares its memory.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        OpenOptions::new().open(path)
+    }
+
+    fn with_options(path: &Path, options: OpenOptions) -> Result<Self, Error> {
+        let opened = Arc::new(Opened::open(path, None)?);
+        let inner = Inner {
+            path: path.to_owned(),
+            options: Arc::new(options),
+            opened: Mutex::new(opened),
+            views: Mutex::default(),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Where the index is.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// What is open, after a look whether there is something newer.
+    fn opened(&self) -> Result<Arc<Opened>, Error> {
+        let mut held = lock(&self.inner.opened);
+        // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
+        if let Ok(stamp) = Stamp::of(&self.inner.path)
+            && stamp != held.stamp
+        {
+            *held = Arc::new(Opened::open(&self.inner.path, Some(&held))?);
+        }
+        Ok(held.clone())
+    }
+
+    /// Looks for the newest state, opens it if it is not open, and says which it is. Calls do this by themselves; an
+    /// index that was removed, or cannot be read any more, is an error here.
+    pub fn reload(&self) -> Result<Generation, Error> {
+        becr_index::manifest::Manifest::read(&self.inner.path)?;
+        Ok(self.view()?.generation())
+    }
+
+    /// The newest state, kept as it is as long as the view lives.
+    pub fn view(&self) -> Result<View, Error> {
+        let view = self.state(true)?;
+        let mut views = lock(&self.inner.views);
+        views.retain(|view| view.strong_count() > 0);
+        views.push(view.downgrade());
+        Ok(view)
+    }
+
+    /// The state of a generation: the newest, or one that somebody has a [`View`] of.
+    pub fn at(&self, generation: Generation) -> Result<View, Error> {
+        let newest = self.view()?;
+        if newest.generation() == generation {
+            return Ok(newest);
+        }
+        let views = lock(&self.inner.views);
+        let mut alive = views.iter().filter_map(View::upgrade);
+        let view = alive.find(|view| view.generation() == generation);
+        view.ok_or(Error::Gone {
+            asked: generation,
+            newest: newest.generation(),
+        })
+    }
+
+    fn state(&self, with_first_stage: bool) -> Result<View, Error> {
+        let mut attempt = 0;
+        loop {
+            let opened = self.opened()?;
+            attempt += 1;
+            match opened.view(&self.inner.options, with_first_stage) {
+                // Files of a state that a writer has just replaced may be gone: look again.
+                Err(error) if attempt < ATTEMPTS => {
+                    tracing::debug!(%error, attempt, "looking again");
+                    std::thread::sleep(std::time::Duration::from_millis(attempt as u64));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Finds candidates by BM25 and re-ranks them.
+    pub fn search(&self, query: &str, options: &SearchOptions) -> Result<SearchAnswer, Error> {
+        self.state(true)?.search(query, options)
+    }
+
+    /// Ranks the candidates of any first stage. Each id should stand in the list once.
+    pub fn rerank(
+        &self,
+        query: &str,
+        candidates: &[Candidate<'_>],
+        options: &RankOptions,
+    ) -> Result<RerankAnswer, Error> {
+        self.state(false)?.rerank(query, candidates, options)
+    }
+
+    /// Takes the scores of documents apart, and of two documents the difference.
+    pub fn explain(
+        &self,
+        query: &str,
+        documents: &[&str],
+        options: &ExplainOptions,
+    ) -> Result<ExplainAnswer, Error> {
+        self.state(true)?.explain(query, documents, options)
+    }
+
+    /// Why the index cannot be ranked with: it is lexical, or has no head. `None` if it can.
+    pub fn obstacle(&self) -> Result<Option<Error>, Error> {
+        Ok(self.opened()?.obstacle(&self.inner.options))
+    }
+
+    /// Whether documents are encoded or composed; `None` for a lexical index.
+    pub fn documents_are(&self) -> Result<Option<Documents>, Error> {
+        let opened = self.opened()?;
+        Ok(opened.store.as_ref().map(|store| store.header().documents))
+    }
+
+    /// The ranker: its head, its tokenizer, its kernels.
+    pub fn ranker(&self) -> Result<Arc<Ranker>, Error> {
+        self.opened()?.ranker(&self.inner.options)
+    }
+
+    /// The encoder of the index's model, loaded when first asked for.
+    pub fn encoder(&self) -> Result<Arc<Encoder>, Error> {
+        self.inner.options.encoder_of(&*self.opened()?)
+    }
+
+    /// Refuses an index that can only be built anew: a lexical one.
+    pub fn check_changeable(&self) -> Result<(), Error> {
+        match self.opened()?.store {
+            Some(_) => Ok(()),
+            None => Err(becr_index::IndexError::Lexical(self.inner.path.clone()).into()),
+        }
+    }
+
+    /// Adds documents, encoded by the index's model. They are written in batches; a batch is a generation.
+    ///
+    /// An error says how many documents are in by then ([`IndexError::Incomplete`](becr_index::IndexError)): those
+    /// before the fault, in their order.
+    pub fn add<D: IntoDocument>(
+        &self,
+        documents: impl IntoIterator<Item = D>,
+        existing: Existing,
+        observer: &dyn Observer,
+    ) -> Result<Changed, Error> {
+        self.check_changeable()?;
+        let opened = self.opened()?;
+        let options = &self.inner.options;
+        let (model, encoder) = (options.model_of(&opened)?, options.encoder_of(&opened)?);
+        let encoder = becr_index::full::DocumentEncoder::new(&model, &encoder)?;
+        let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
+        live.store().check_encoder(&model.encoder_id())?;
+        let added = becr_index::add(
+            &mut live,
+            &encoder,
+            documents.into_iter(),
+            existing,
+            observer,
+        );
+        let finished = live.finish();
+        let changed = added?;
+        finished?;
+        tracing::info!(?changed, "documents added");
+        Ok(changed)
+    }
+
+    /// Adds documents, in the place of those that have their ids.
+    pub fn update<D: IntoDocument>(
+        &self,
+        documents: impl IntoIterator<Item = D>,
+        observer: &dyn Observer,
+    ) -> Result<Changed, Error> {
+        self.add(documents, Existing::Replace, observer)
+    }
+
+    /// Deletes documents, all in one generation; returns the ids that the index did not have.
+    pub fn delete(&self, ids: &[String]) -> Result<(Changed, Vec<String>), Error> {
+        let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
+        let deleted = becr_index::delete(&mut live, ids)?;
+        live.finish()?;
+        tracing::info!(changed = ?deleted.0, "documents deleted");
+        Ok(deleted)
+    }
+
+    /// Writes the contents anew, without free space and deleted documents. Returns the size in bytes before and after.
+    /// Searches go on meanwhile, and then follow.
+    pub fn compact(&self, observer: &dyn Observer) -> Result<(u64, u64), Error> {
+        let sizes = becr_index::compact(&self.inner.path, observer)?;
+        tracing::info!(before = sizes.0, after = sizes.1, "compacted");
+        Ok(sizes)
+    }
+
+    /// Reads everything and says what is wrong. A store whose own pages are damaged can end the process with a signal:
+    /// have a child process do this if that must not be.
+    pub fn verify(&self) -> Result<Verification, Error> {
+        Ok(becr_index::verify(&self.inner.path)?)
+    }
+}

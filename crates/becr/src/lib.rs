@@ -1,0 +1,118 @@
+//! Re-ranking with BERT-quality matching on a CPU, and the reasons for it.
+//!
+//! A search engine finds candidates, BECR re-orders them in a few milliseconds. Documents meet BERT once, when they are
+//! indexed; queries are composed of word vectors that were computed then. Scores are sums, so that each can be taken
+//! apart and shown.
+//!
+//! ```no_run
+//! use becr::{Build, Document, SearchOptions};
+//!
+//! let documents = [
+//!     Document::new("bread", "Bread", "A dense crumb means the dough was proved too briefly."),
+//!     Document::new("tea", "Tea", "Green tea wants water that no longer boils."),
+//! ];
+//! let (index, _) = Build::new().run("notes.becr", documents, &())?;
+//!
+//! for result in index.search("heavy loaf", &SearchOptions::default())?.results {
+//!     println!("{} {:.2}", result.id, result.score);
+//! }
+//! # Ok::<(), becr::Error>(())
+//! ```
+//!
+//! An [`Index`] is what you keep: it searches, re-ranks the candidates of another engine, explains, and takes documents
+//! in and out, from any number of threads, for months. Another process may write to it meanwhile.
+//!
+//! | to | use |
+//! |---|---|
+//! | build an index from any iterator of documents | [`Build`], [`Document`] |
+//! | open one | [`Index::open`], [`OpenOptions`] |
+//! | find and re-rank | [`Index::search`], [`SearchOptions`] |
+//! | re-rank what another engine found | [`Index::rerank`], [`Candidate`] |
+//! | say why | [`Index::explain`], [`Reasons`], [`Snippet`] |
+//! | change it | [`Index::add`], [`Index::update`], [`Index::delete`], [`Index::compact`] |
+//! | ask several things of the same state | [`View`], [`Generation`] |
+//! | look after it | [`Index::stats`], [`Index::verify`] |
+//! | read files and folders | [`corpus`] |
+//! | show progress | [`Observer`] |
+//!
+//! # States
+//!
+//! What a writer commits, documents, statistics and first stage together, is a **generation**. Every call sees the
+//! newest one that was published when it began, whichever process published it; a compaction is one too. An answer says
+//! which generation it is of. A [`View`] keeps one: `explain` on it speaks of exactly what `search` on it found. The
+//! state of a generation can be asked for by its name ([`Index::at`]) as long as it is the newest or a view of it lives;
+//! after that, asking is [`Error::Gone`].
+//!
+//! # Two ways to read a query
+//!
+//! [`QueryMode::Composed`] looks word vectors up; [`QueryMode::Encoded`] has the encoder read the whole query, which
+//! takes milliseconds and helps long questions.
+//!
+//! # What is not caught
+//!
+//! Checksums cover every record that is read. The pages of the store's own trees have none: an index whose file was
+//! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
+
+mod build;
+mod error;
+mod explain;
+mod generation;
+mod index;
+pub mod models;
+mod opened;
+mod options;
+mod reasons;
+mod rerank;
+mod search;
+mod snippet;
+mod stats;
+mod view;
+
+pub use becr_encoder::Encoder;
+pub use becr_groups::Rules;
+pub use becr_index::full::{FullSummary, Shard};
+pub use becr_index::{
+    Changed, Document, Existing, IndexError, IntoDocument, Observer, SourceError, Stage,
+    Verification,
+};
+pub use becr_model::{Head, Model};
+pub use becr_rank::{Explanation, Part, Parts, Scored, Shading, Variant};
+pub use becr_store::{Documents, Text};
+pub use build::Build;
+pub use error::Error;
+pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};
+pub use generation::Generation;
+pub use index::{Index, OpenOptions};
+pub use options::{Details, QueryMode, RankOptions, SearchOptions};
+pub use reasons::{Reasons, label};
+pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
+pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
+pub use snippet::{FAINTEST, Snippet, strength};
+pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
+pub use view::View;
+
+/// Documents from files and folders: JSON lines, TSV, TREC, WARC, Markdown, HTML, text.
+pub mod corpus {
+    pub use becr_corpus::*;
+
+    /// The documents of a corpus, for [`Build`](crate::Build) and [`Index::add`](crate::Index::add).
+    pub fn documents(
+        corpus: &mut Corpus,
+    ) -> impl Iterator<Item = Result<crate::Document, CorpusError>> {
+        corpus.map(|document| {
+            let Document {
+                id,
+                title,
+                text,
+                features,
+                ..
+            } = document?;
+            Ok(crate::Document {
+                id,
+                title,
+                text,
+                features,
+            })
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! Models: the bundled one, and the one that an index was built with.
+//!
+//! Indexes remember the directory of their model, to encode more documents with it. Those of the bundled model
+//! remember [`BUNDLED`] instead, which is never a directory's: directories are remembered by their absolute paths.
+
+use crate::Error;
+use becr_index::manifest::Manifest;
+use becr_model::Model;
+use std::path::Path;
+
+/// What stands for the directory of the bundled model.
+pub const BUNDLED: &str = "bundled:becr-small";
+
+/// The model that is built into the program.
+#[cfg(feature = "bundled")]
+pub fn bundled() -> Result<Model, Error> {
+    let files = becr_model::ModelFiles {
+        config: becr_small::CONFIG,
+        tokenizer: becr_small::TOKENIZER,
+        weights: becr_small::WEIGHTS,
+        head: becr_small::HEAD,
+    };
+    Ok(Model::from_files(Path::new(BUNDLED), &files)?)
+}
+
+/// Its files, by name, for those who need them in a directory.
+#[cfg(feature = "bundled")]
+pub fn bundled_files() -> [(&'static str, &'static [u8]); 4] {
+    [
+        ("config.json", becr_small::CONFIG.as_bytes()),
+        ("tokenizer.json", becr_small::TOKENIZER),
+        ("model.safetensors", becr_small::WEIGHTS),
+        ("head.json", becr_small::HEAD),
+    ]
+}
+
+/// The model that is built into the program.
+#[cfg(not(feature = "bundled"))]
+pub fn bundled() -> Result<Model, Error> {
+    Err(Error::NoModel)
+}
+
+/// The model that the index in a directory was built with, as the index remembers it.
+pub fn of_index(index: &Path) -> Result<Model, Error> {
+    of_manifest(index, &Manifest::read(index)?)
+}
+
+pub(crate) fn of_manifest(index: &Path, manifest: &Manifest) -> Result<Model, Error> {
+    let Some(reference) = &manifest.model else {
+        return Err(Error::Lexical(index.to_owned()));
+    };
+    if reference.directory == Path::new(BUNDLED) {
+        return bundled();
+    }
+    Model::read(&reference.directory).map_err(|source| Error::ModelOfIndex {
+        index: index.to_owned(),
+        source: Box::new(source),
+    })
+}

@@ -1,0 +1,225 @@
+//! A search: the first stage, then the ranker.
+
+use crate::rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
+use crate::{Error, Generation, Reasons, SearchOptions, Snippet, View};
+use becr_index::first_stage::Hit;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct SearchAnswer {
+    /// Best first.
+    pub results: Vec<SearchResult>,
+    /// How much of the query the token store has; `None` where BM25 ranked.
+    pub coverage: Option<GroupCoverage>,
+    /// The state that was searched.
+    pub generation: Generation,
+    /// Where the time went.
+    pub timing: SearchTiming,
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchResult {
+    /// From 1.
+    pub rank: usize,
+    /// The document.
+    pub id: String,
+    /// Its title; `None` if it was not asked for.
+    pub title: Option<String>,
+    /// What it is ranked by.
+    pub score: f32,
+    /// Its rank in the first stage, from 1.
+    pub first_stage_rank: usize,
+    /// The first stage's score.
+    pub first_stage_score: f32,
+    /// The parts of the score; `None` for a document that BM25 ranked.
+    pub parts: Option<ScoreParts>,
+    /// The largest contributions, if asked for.
+    pub reasons: Option<Reasons>,
+    /// The passage nearest to the query, if asked for and texts are kept.
+    pub snippet: Option<Snippet>,
+}
+
+/// The parts of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ScoreParts {
+    /// S_deep.
+    pub deep: f32,
+    /// S_lexi.
+    pub lexi: f32,
+    /// S_others.
+    pub others: f32,
+}
+
+/// Milliseconds by stage; those of the ranker are absent where it was not asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct SearchTiming {
+    /// BM25.
+    pub first_stage: f64,
+    /// The ranker.
+    #[serde(flatten)]
+    pub ranking: Option<StageTiming>,
+    /// All of it, details too.
+    pub total: f64,
+}
+
+/// Milliseconds of the ranker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct StageTiming {
+    /// The query's words and token groups.
+    pub look_up: f64,
+    /// The documents' records.
+    pub fetch: f64,
+    /// Lexical features.
+    pub lexical: f64,
+    /// Footprints and kernels.
+    pub deep: f64,
+}
+
+impl From<RankTiming> for StageTiming {
+    fn from(timing: RankTiming) -> Self {
+        Self {
+            look_up: milliseconds(timing.look_up),
+            fetch: milliseconds(timing.fetch),
+            lexical: milliseconds(timing.lexical),
+            deep: milliseconds(timing.deep),
+        }
+    }
+}
+
+impl SearchTiming {
+    /// Name and milliseconds of each stage, in the order of a search.
+    pub fn stages(&self) -> Vec<(&'static str, f64)> {
+        let mut stages = vec![("first stage", self.first_stage)];
+        if let Some(ranking) = self.ranking {
+            stages.extend([
+                ("look-up", ranking.look_up),
+                ("fetch", ranking.fetch),
+                ("lexical", ranking.lexical),
+                ("deep", ranking.deep),
+            ]);
+        }
+        stages.push(("total", self.total));
+        stages
+    }
+
+    /// The mean of several searches of the same kind.
+    pub fn mean(all: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        let ranked = |of: fn(&StageTiming) -> f64| {
+            let each = all.iter().filter_map(|timing| timing.ranking.as_ref());
+            each.map(of).sum::<f64>() / all.len().max(1) as f64
+        };
+        let ranking = all.iter().any(|timing| timing.ranking.is_some());
+        Self {
+            first_stage: mean(|timing| timing.first_stage),
+            ranking: ranking.then(|| StageTiming {
+                look_up: ranked(|timing| timing.look_up),
+                fetch: ranked(|timing| timing.fetch),
+                lexical: ranked(|timing| timing.lexical),
+                deep: ranked(|timing| timing.deep),
+            }),
+            total: mean(|timing| timing.total),
+        }
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+impl View {
+    /// Finds candidates by BM25 and re-ranks them.
+    pub fn search(&self, query: &str, options: &SearchOptions) -> Result<SearchAnswer, Error> {
+        let begun = Instant::now();
+        let ranking = match &options.rank {
+            Some(rank) => Some(self.ranking(rank)?),
+            None => None,
+        };
+        let wanted = match ranking {
+            Some(_) => options.k.max(options.depth),
+            None => options.k,
+        };
+        let searching = Instant::now();
+        let hits = self.hits(query, wanted)?;
+        let first_stage = milliseconds(searching.elapsed());
+        let candidates: Vec<Candidate<'_>> = hits
+            .iter()
+            .take(options.depth)
+            .map(Candidate::of_hit)
+            .collect();
+        let mut found = None;
+        if let Some(ranking) = &ranking {
+            found = Some(self.with_workspace(|work| ranking.rank(query, &candidates, work))?);
+        }
+        let mut results = Vec::with_capacity(options.k.min(hits.len()));
+        let order = order(&hits, found.as_ref());
+        for (rank, (place, score, parts)) in (1..).zip(order.into_iter().take(options.k)) {
+            let mut result = SearchResult {
+                rank,
+                id: hits[place].id.clone(),
+                title: None,
+                score,
+                first_stage_rank: place + 1,
+                first_stage_score: hits[place].score,
+                parts,
+                reasons: None,
+                snippet: None,
+            };
+            if options.details.title {
+                result.title = Some(self.title(&hits[place])?);
+            }
+            if let (Some(ranking), Some(answer), Some(_)) = (&ranking, &found, parts) {
+                self.with_workspace(|work| -> Result<(), Error> {
+                    if options.details.reasons {
+                        let explanation = ranking.explain(answer, &candidates, place, work)?;
+                        result.reasons = Some(Reasons::of(&explanation));
+                    }
+                    if options.details.snippet {
+                        result.snippet = ranking.snippet(answer, &hits[place].id, work)?;
+                    }
+                    Ok(())
+                })?;
+            }
+            results.push(result);
+        }
+        Ok(SearchAnswer {
+            results,
+            coverage: found.as_ref().map(RerankAnswer::coverage),
+            generation: self.generation(),
+            timing: SearchTiming {
+                first_stage,
+                ranking: found.map(|found| found.timing.into()),
+                total: milliseconds(begun.elapsed()),
+            },
+        })
+    }
+}
+
+/// All hits in their final order: place among the hits, score, and its parts if it was re-ranked. What the ranker did
+/// not see comes behind, in the order of the first stage.
+fn order(hits: &[Hit], answer: Option<&RerankAnswer>) -> Vec<(usize, f32, Option<ScoreParts>)> {
+    let Some(answer) = answer else {
+        let unchanged = hits.iter().enumerate();
+        return unchanged
+            .map(|(place, hit)| (place, hit.score, None))
+            .collect();
+    };
+    let ranked = answer.order.iter().map(|(place, scored)| {
+        let parts = ScoreParts {
+            deep: scored.deep,
+            lexi: scored.lexi,
+            others: scored.others,
+        };
+        (*place, scored.score, Some(parts))
+    });
+    let seen = answer.order.len() + answer.unknown.len();
+    let lowest = answer.order.last().map(|(_, scored)| scored.score);
+    let behind = answer.unknown.iter().copied().chain(seen..hits.len());
+    let behind = behind.zip(scores_below(lowest));
+    ranked
+        .chain(behind.map(|(place, score)| (place, score, None)))
+        .collect()
+}

@@ -1,0 +1,401 @@
+//! What a program may rely on, with a small random model.
+
+use becr::{
+    Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
+    QueryMode, RankOptions, SearchOptions, Stage, Variant,
+};
+use becr_model::{Config, Feature, Head, Storage, Weights};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const WORDS: [&str; 10] = [
+    "river", "bank", "money", "loan", "fish", "boat", "spring", "water", "zebra", "quay",
+];
+
+fn model(folder: &Path) -> Model {
+    std::fs::create_dir_all(folder).unwrap();
+    let config = Config::new(14, 16, 2, 2, 24, 40);
+    config.write(&folder.join("config.json")).unwrap();
+    let vocabulary = format!("[PAD]\n[UNK]\n[CLS]\n[SEP]\n{}\n", WORDS.join("\n"));
+    std::fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
+    let weights = Weights::random(&config, 3, 10.0);
+    weights
+        .write(&folder.join("model.safetensors"), Storage::F32)
+        .unwrap();
+    let mut model = Model::read(folder).unwrap();
+    let layers = config.kept_layers().unwrap().len();
+    let mut head = Head::blank(model.encoder_id(), layers);
+    head.deep
+        .alpha
+        .iter_mut()
+        .flatten()
+        .for_each(|weight| *weight = 0.05);
+    head.lexical = vec![Feature {
+        name: "body_bm25_sum".into(),
+        mean: 1.0,
+        deviation: 1.0,
+        weight: 0.5,
+    }];
+    head.write(&folder.join("head.json")).unwrap();
+    model.head = Some(head);
+    model
+}
+
+fn documents(numbers: std::ops::Range<usize>) -> impl Iterator<Item = Document> {
+    numbers.map(|n| {
+        let word = |k: usize| WORDS[(n * 7 + k * k * 3 + k) % WORDS.len()];
+        let text: Vec<&str> = (0..6 + n % 20).map(word).collect();
+        Document::new(format!("d{n}"), word(5), text.join(" "))
+    })
+}
+
+fn built(count: usize) -> (TempDir, PathBuf, Index) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let (index, summary) = Build::new()
+        .model(model)
+        .run(&path, documents(0..count), &())
+        .unwrap();
+    assert_eq!(summary.documents, count as u64);
+    (folder, path, index)
+}
+
+#[test]
+fn clones_and_second_openings_see_what_any_of_them_writes() {
+    let (_folder, path, index) = built(20);
+    let (clone, second) = (index.clone(), Index::open(&path).unwrap());
+    index.add(documents(20..25), Existing::Refuse, &()).unwrap();
+    second.delete(&["d0".into()]).unwrap();
+    for index in [&index, &clone, &second] {
+        assert_eq!(index.view().unwrap().documents().unwrap(), 24);
+    }
+    assert_eq!(index.reload().unwrap(), second.reload().unwrap());
+}
+
+#[test]
+fn a_view_keeps_its_state_and_a_state_that_nobody_kept_is_gone() {
+    let (_folder, _, index) = built(20);
+    let view = index.view().unwrap();
+    let before = view
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    index.delete(&[before.results[0].id.clone()]).unwrap();
+    index.compact(&()).unwrap();
+    let again = view
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    assert_eq!(before.results, again.results);
+    let asked = view.generation();
+    assert_eq!(index.at(asked).unwrap().documents().unwrap(), 20);
+    drop(view);
+    let gone = index.at(asked).err().unwrap();
+    assert!(matches!(gone, Error::Gone { asked: a, newest } if a == asked && newest > a));
+    let now = index
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    assert!(now.generation > asked);
+    assert_ne!(now.results[0].id, before.results[0].id);
+}
+
+#[test]
+fn adding_says_what_to_do_with_ids_that_are_there_and_how_many_are_in() {
+    let (_folder, _, index) = built(10);
+    let overlapping = || documents(8..13);
+    let refused = index
+        .add(overlapping(), Existing::Refuse, &())
+        .err()
+        .unwrap();
+    assert!(refused.to_string().contains("d8"), "{refused}");
+    assert_eq!(index.view().unwrap().documents().unwrap(), 10);
+    let changed = index.add(overlapping(), Existing::Skip, &()).unwrap();
+    assert_eq!((changed.added, changed.skipped), (3, 2));
+    let changed = index.update(documents(12..15), &()).unwrap();
+    assert_eq!((changed.added, changed.replaced), (2, 1));
+
+    // The source fails after three documents: these are in, and the error says so.
+    let failing = documents(20..23).map(Ok).chain([Err("the line went dead")]);
+    let error = index.add(failing, Existing::Refuse, &()).err().unwrap();
+    let Error::Index(IndexError::Incomplete { changed, .. }) = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(changed.added, 3);
+    let said = error.to_string();
+    assert!(
+        said.contains("the line went dead") && said.contains("3 documents"),
+        "{said}"
+    );
+    assert_eq!(index.view().unwrap().documents().unwrap(), 18);
+    // Going on from there works.
+    index.add(documents(20..26), Existing::Skip, &()).unwrap();
+    assert_eq!(index.view().unwrap().documents().unwrap(), 21);
+    // The same id twice in one call.
+    let twice = documents(30..31).chain(documents(30..31));
+    let error = index.add(twice, Existing::Refuse, &()).err().unwrap();
+    assert!(error.to_string().contains("d30"), "{error}");
+    assert!(index.verify().unwrap().problems.is_empty());
+}
+
+#[test]
+fn candidates_of_any_engine_are_ranked_and_unknown_ones_told_of() {
+    let (_folder, _, index) = built(10);
+    let candidates = [
+        Candidate::new("d3", 2.0),
+        Candidate::new("nowhere", 9.0),
+        Candidate::unscored("d4"),
+    ];
+    let answer = index
+        .rerank("river bank", &candidates, &RankOptions::default())
+        .unwrap();
+    assert_eq!(
+        (answer.order.len(), answer.unknown.as_slice()),
+        (2, &[1][..])
+    );
+    let all: Vec<(usize, f32)> = answer.with_unknown().collect();
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[2].0, 1);
+    assert!(all.is_sorted_by(|a, b| a.1 > b.1));
+    let none = index.rerank("river", &[], &RankOptions::default()).unwrap();
+    assert!(none.order.is_empty() && none.unknown.is_empty());
+}
+
+#[test]
+fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
+    let (_folder, _, index) = built(10);
+    let search = |mode, variant| {
+        let rank = RankOptions {
+            mode,
+            variant,
+            ..RankOptions::default()
+        };
+        let options = SearchOptions {
+            rank: Some(rank),
+            details: Details {
+                title: true,
+                reasons: true,
+                snippet: true,
+            },
+            ..SearchOptions::default()
+        };
+        index.search("river bank", &options)
+    };
+    for mode in [QueryMode::Composed, QueryMode::Encoded] {
+        let answer = search(mode, Variant::Becr).unwrap();
+        let first = &answer.results[0];
+        let snippet = first.snippet.as_ref().unwrap();
+        assert!(!snippet.text.is_empty() && first.title.is_some());
+        assert!(!first.reasons.as_ref().unwrap().0.is_empty());
+    }
+    let contradiction = search(QueryMode::Encoded, Variant::NoPairs).err().unwrap();
+    assert!(matches!(contradiction, Error::Options(_)));
+}
+
+#[test]
+fn a_build_with_an_identity_goes_on_and_one_without_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, partial) = (
+        folder.path().join("index"),
+        folder.path().join("index.partial"),
+    );
+    let model = model(&folder.path().join("model"));
+    let failing = || documents(0..30).map(Ok).chain([Err("no more")]);
+    let build = || Build::new().model(model.clone());
+    assert!(build().run(&path, failing(), &()).is_err());
+    assert!(!partial.exists() && !path.exists());
+
+    // The documents are spooled in the first pass; the second fails when the observer gives up. Going on reads none.
+    struct GivesUp(RefCell<u32>);
+    impl Observer for GivesUp {
+        fn begin(&self, stage: Stage, _: Option<u64>) {
+            if stage == Stage::EncodingDocuments {
+                *self.0.borrow_mut() += 1;
+                panic!("interrupted");
+            }
+        }
+    }
+    let interrupted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let observer = GivesUp(RefCell::new(0));
+        build()
+            .identity("mine")
+            .run(&path, documents(0..30), &observer)
+    }));
+    assert!(interrupted.is_err() && partial.exists());
+    let other = build().identity("yours").run(&path, documents(0..5), &());
+    assert!(matches!(
+        other.err().unwrap(),
+        Error::Index(IndexError::Unfinished(_))
+    ));
+    let nothing = std::iter::empty::<Document>();
+    let (index, built) = build().identity("mine").run(&path, nothing, &()).unwrap();
+    assert_eq!(built.documents, 30);
+    assert!(index.verify().unwrap().problems.is_empty());
+    let again = build().run(&path, documents(0..5), &());
+    assert!(matches!(
+        again.err().unwrap(),
+        Error::Index(IndexError::Exists(_))
+    ));
+}
+
+#[test]
+fn an_index_built_in_the_place_of_an_open_one_is_followed() {
+    let (folder, path, index) = built(20);
+    let view = index.view().unwrap();
+    let model = Model::read(folder.path().join("model")).unwrap();
+    let build = Build::new().model(model).overwrite(true);
+    build.run(&path, documents(100..107), &()).unwrap();
+    assert_eq!(view.documents().unwrap(), 20, "what is kept is kept");
+    assert_eq!(index.view().unwrap().documents().unwrap(), 7);
+    assert!(index.reload().unwrap() > view.generation());
+    let found = view
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    assert!(!found.results.is_empty());
+}
+
+#[test]
+fn a_first_stage_that_cannot_be_written_leaves_both_as_they_were() {
+    let (_folder, path, index) = built(10);
+    let before = index.view().unwrap().digest().unwrap();
+    let folder = path.join("first-stage");
+    let hidden = path.join("hidden");
+    let mut live = becr_index::live::LiveIndex::open(&path).unwrap();
+    let delete = [becr_index::live::Change::Delete("d1")];
+    std::fs::rename(&folder, &hidden).unwrap();
+    assert!(live.apply(&delete).is_err());
+    std::fs::rename(&hidden, &folder).unwrap();
+    // The writer that failed half-way must not publish the other half with its next change.
+    let refused = live.apply(&delete).err().unwrap();
+    assert!(matches!(refused, IndexError::FailedWriter(_)), "{refused}");
+    assert!(live.finish().is_err());
+    assert_eq!(index.view().unwrap().digest().unwrap(), before);
+    assert!(index.verify().unwrap().problems.is_empty());
+    index.delete(&["d1".into()]).unwrap();
+    assert_eq!(index.view().unwrap().documents().unwrap(), 9);
+    assert!(index.verify().unwrap().problems.is_empty());
+}
+
+#[test]
+fn many_updates_in_one_call_use_freed_pages_again() {
+    let (_folder, path, index) = built(5);
+    // Six thousand words each: more than half a megabyte of footprints, so that a batch is a dozen of them.
+    let mut state = 1_u64;
+    let mut word = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        WORDS[(state >> 40) as usize % WORDS.len()]
+    };
+    let mut long = || (0..6000).map(|_| word()).collect::<Vec<_>>().join(" ");
+    let versions = (0..100).map(|n| Document::new(format!("long{}", n % 4), "", long()));
+    let changed = index.update(versions, &()).unwrap();
+    assert_eq!((changed.added, changed.replaced), (4, 96));
+    let size = std::fs::metadata(path.join("store/data.mdb"))
+        .unwrap()
+        .len();
+    // A reader that lives through all batches would let the file grow to 60 megabytes.
+    assert!(size < 40 << 20, "{size} bytes");
+}
+
+#[test]
+fn the_store_counts_as_the_engine_does_also_after_deletes() {
+    let (_folder, path, index) = built(60);
+    let ids: Vec<String> = (0..60).step_by(3).map(|n| format!("d{n}")).collect();
+    index.delete(&ids).unwrap();
+    let engine = becr_index::first_stage::FirstStage::open(&path).unwrap();
+    for query in ["river bank", "zebra", "money of the loan fish", "quay quay"] {
+        let found = index
+            .search(query, &SearchOptions::first_stage(100))
+            .unwrap();
+        let ours = found.results.iter().map(|r| (r.id.as_str(), r.score));
+        let hits = engine.search(query, 100).unwrap();
+        let theirs = hits.iter().map(|hit| (hit.id.as_str(), hit.score));
+        assert_eq!(
+            ours.collect::<Vec<_>>(),
+            theirs.collect::<Vec<_>>(),
+            "{query}"
+        );
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_an_index_is_the_index() {
+    let (folder, path, index) = built(10);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let linked = Index::open(&link).unwrap();
+    linked.delete(&["d1".into()]).unwrap();
+    linked.compact(&()).unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(index.view().unwrap().documents().unwrap(), 9);
+    assert_eq!(index.reload().unwrap(), linked.reload().unwrap());
+}
+
+#[test]
+fn odd_input_is_an_error_and_changes_nothing() {
+    let (folder, path, index) = built(5);
+    let digest = || index.view().unwrap().digest().unwrap();
+    let before = digest();
+    for (odd, said) in [
+        (Document::default(), "id is empty"),
+        (Document::new("x".repeat(70_000), "", "river"), "bytes"),
+    ] {
+        let error = index.add([odd], Existing::Refuse, &()).err().unwrap();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    let nan = Document {
+        features: vec![("pagerank".into(), f32::NAN)],
+        ..Document::new("nan", "", "river")
+    };
+    assert!(index.add([nan], Existing::Refuse, &()).is_err());
+    assert_eq!(digest(), before);
+    // Text without a word, and text that no vocabulary knows, is a document.
+    let words = [
+        Document::new("empty", "", ""),
+        Document::new("odd", "\u{0}\u{fffd}", "🦀 \u{202e}"),
+    ];
+    assert_eq!(index.add(words, Existing::Refuse, &()).unwrap().added, 2);
+    for query in ["", " ", "🦀", "\u{0}", &"river ".repeat(3000)] {
+        index.search(query, &SearchOptions::default()).unwrap();
+    }
+    for place in ["nowhere", "model"] {
+        let error = Index::open(folder.path().join(place)).err().unwrap();
+        assert!(
+            matches!(error, Error::Index(IndexError::NotAnIndex { .. })),
+            "{error}"
+        );
+    }
+    let unknown = index.explain("river", &["nobody"], &Default::default());
+    assert!(matches!(unknown.err().unwrap(), Error::UnknownDocument(_)));
+    // Another process writes: its lock, as it shows itself to this one.
+    let lock = std::fs::File::create(path.join("writer.lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = index.delete(&["d1".into()]).err().unwrap();
+    assert!(matches!(refused, Error::Index(IndexError::SecondWriter(_))));
+    assert!(index.compact(&()).is_err());
+}
+
+#[test]
+fn an_index_may_begin_empty_if_it_is_meant_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let nothing = std::iter::empty::<Document>;
+    let refused = Build::new().model(model.clone()).run(&path, nothing(), &());
+    assert!(matches!(
+        refused.err().unwrap(),
+        Error::Index(IndexError::NoDocuments)
+    ));
+    let build = Build::new().model(model).allow_empty(true);
+    let (index, _) = build.run(&path, nothing(), &()).unwrap();
+    assert!(
+        index
+            .search("river", &SearchOptions::default())
+            .unwrap()
+            .results
+            .is_empty()
+    );
+    index.add(documents(0..3), Existing::Refuse, &()).unwrap();
+    assert_eq!(index.view().unwrap().documents().unwrap(), 3);
+}
