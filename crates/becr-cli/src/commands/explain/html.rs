@@ -3,7 +3,7 @@
 use super::shade::{Stretch, stretches};
 use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, label, strength};
 use becr_basics::escape;
-use becr_rank::{FeaturePart, Part, QueryTerm, Row, ShadedWord, TermPart};
+use becr_rank::{ContributionRow, FeaturePart, Part, QueryTerm, ShadedWord, TermPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
@@ -119,7 +119,7 @@ fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     )
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &ContributionRow) -> String {
     let (part, name) = (part(row.part), escape(&label(row)));
     let value = number(row.contribution);
     format!("<tr><td>{part}</td><td>{name}</td>{value}</tr>\n")
