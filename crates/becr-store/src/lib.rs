@@ -37,7 +37,6 @@ mod text;
 mod tokenised;
 mod traits;
 mod update;
-mod varint;
 mod verify;
 mod vocabulary;
 mod wanted;
