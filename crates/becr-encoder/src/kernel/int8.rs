@@ -6,6 +6,8 @@
 //! that the skewed output of GELU wastes none of them. The lowest value's part of a product is known beforehand, it is
 //! `lowest · Σ weights`.
 
+#[cfg(target_arch = "x86_64")]
+use super::amx;
 use super::buffer::Buffer;
 use super::dots;
 use super::lanes::{self, Portable};
@@ -18,6 +20,8 @@ const INNER_STEP: usize = 64;
 /// An implementation of the int8 product that this processor can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Int8 {
+    #[cfg(target_arch = "x86_64")]
+    Amx,
     #[cfg(target_arch = "x86_64")]
     Avx512Vnni,
     #[cfg(target_arch = "x86_64")]
@@ -38,6 +42,9 @@ impl Int8 {
         let mut list = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
+            if simd == Simd::Avx512 && amx::available() {
+                list.push(Self::Amx);
+            }
             if simd == Simd::Avx512 && is_x86_feature_detected!("avx512vnni") {
                 list.push(Self::Avx512Vnni);
             }
@@ -57,6 +64,8 @@ impl Int8 {
     pub(crate) fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::Amx => "amx",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512Vnni => "avx512-vnni",
             #[cfg(target_arch = "x86_64")]
             Self::AvxVnni => "avx-vnni",
@@ -71,7 +80,7 @@ impl Int8 {
     pub(crate) fn width(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Vnni => 16,
+            Self::Amx | Self::Avx512Vnni => 16,
             #[cfg(target_arch = "x86_64")]
             Self::AvxVnni | Self::Avx2 => 8,
             Self::Portable => 4,
@@ -140,6 +149,8 @@ impl Int8 {
             product8::product8::<dots::Avx2Dots>(job);
         }
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Amx => amx::product_amx(job),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Vnni => avx512_vnni(job),
             #[cfg(target_arch = "x86_64")]

@@ -275,5 +275,11 @@ mod x86 {
         pub(crate) unsafe fn from_integers(integers: __m512i) -> Self {
             Self(_mm512_cvtepi32_ps(integers))
         }
+
+        /// Reads `WIDTH` integers.
+        #[inline(always)]
+        pub(crate) unsafe fn of_integers(from: *const i32) -> Self {
+            Self::from_integers(_mm512_loadu_si512(from.cast()))
+        }
     }
 }

@@ -6,6 +6,8 @@
 //! `unsafe fn`s inside state what they need; the blocks that call them say why it holds.
 #![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod buffer;
 mod dots;
 mod int8;

@@ -6,7 +6,7 @@ use crate::kernel::{BytePanels, ByteRows, Finish, Int8, Panels, Simd};
 /// One second factor whose columns are the outputs of one or several linear layers, with their biases.
 pub(super) enum Linear {
     F32(Panels),
-    Int8(BytePanels),
+    Int8(Int8, BytePanels),
 }
 
 impl Linear {
@@ -30,7 +30,10 @@ impl Linear {
             Precision::F32 => {
                 Self::F32(Panels::from_columns(simd, inner, columns).with_bias(&bias))
             }
-            Precision::Int8 => Self::Int8(BytePanels::from_columns(inner, columns, &bias)),
+            Precision::Int8 => Self::Int8(
+                Int8::beside(simd),
+                BytePanels::from_columns(inner, columns, &bias),
+            ),
         }
     }
 
@@ -38,7 +41,7 @@ impl Linear {
     pub(super) fn cols(&self) -> usize {
         match self {
             Self::F32(panels) => panels.cols(),
-            Self::Int8(panels) => panels.cols(),
+            Self::Int8(_, panels) => panels.cols(),
         }
     }
 
@@ -60,9 +63,9 @@ impl Linear {
                 };
                 simd.product(rows, (a, a_stride), panels, out, finish);
             }
-            Self::Int8(panels) => {
+            Self::Int8(int8, panels) => {
                 bytes.set(simd, rows, panels.inner(), (a, a_stride));
-                Int8::beside(simd).product(bytes, panels, out, gelu);
+                int8.product(bytes, panels, out, gelu);
             }
         }
     }

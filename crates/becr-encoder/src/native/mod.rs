@@ -98,7 +98,7 @@ impl NativeEncoder {
         self.simd.name()
     }
 
-    /// The instructions of the linear layers: in int8 `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
+    /// The instructions of the linear layers: in int8 `amx`, `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
     pub fn linear_simd(&self) -> &'static str {
         match self.precision {
             Precision::F32 => self.simd.name(),
