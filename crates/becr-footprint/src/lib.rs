@@ -49,6 +49,8 @@
 
 mod engine;
 mod error;
+#[cfg(test)]
+mod example;
 mod kernels;
 mod lanes;
 pub mod lsh;

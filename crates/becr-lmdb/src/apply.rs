@@ -4,7 +4,9 @@ use crate::engine::engine;
 use crate::store::{COMPANION, Tables};
 use crate::transaction::WriteTransaction;
 use crate::{Snapshot, Store};
-use becr_store::{Batch, DocumentFrequency, GroupRecord, Stem, StoreError, WriteStore, keys};
+use becr_store::{
+    Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, WriteStore, keys,
+};
 use heed::RwTxn;
 use rustix::io::Errno;
 use std::path::Path;
@@ -55,13 +57,6 @@ impl WriteStore for Store {
 }
 
 impl Snapshot<WriteTransaction<'_>> {
-    /// Notes that the first stage has yet to commit the change of a document.
-    pub fn note(&mut self, id: &str) -> Result<(), StoreError> {
-        let pending = self.store.tables().pending;
-        let noted = pending.put(&mut self.transaction.txn, &keys::of_text(id), id);
-        noted.map_err(engine(self.store.path()))
-    }
-
     /// Strikes notes of documents off which the first stage had yet to commit, as indexes of earlier versions have them.
     pub fn settle(&mut self, ids: &[String]) -> Result<(), StoreError> {
         let pending = self.store.tables().pending;
@@ -117,7 +112,8 @@ impl Writing<'_> {
                     .ok_or_else(|| self.damaged(format!("the stem {}", change.stem)))?,
                 None => Stem::default(),
             };
-            stem.change(change);
+            stem.change(change)
+                .ok_or_else(|| self.miscounted(format!("the stem {}", change.stem)))?;
             stems
                 .put(&mut self.txn, &key, &stem.bytes())
                 .map_err(&engine)?;
@@ -148,7 +144,10 @@ impl Writing<'_> {
             };
             let frequency = DocumentFrequency::read(bytes)
                 .ok_or_else(|| self.damaged(format!("the pair {}", changed.pair)))?;
-            let bytes = frequency.changed(changed.change).bytes();
+            let bytes = frequency
+                .changed(changed.change)
+                .ok_or_else(|| self.miscounted(format!("the pair {}", changed.pair)))?
+                .bytes();
             pairs.put(&mut self.txn, &key, &bytes).map_err(&engine)?;
         }
         Ok(())
@@ -173,6 +172,14 @@ impl Writing<'_> {
             path: self.path.to_owned(),
             what,
             reason: "it cannot be read".into(),
+        }
+    }
+
+    fn miscounted(&self, what: String) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.to_owned(),
+            what,
+            reason: MISCOUNTED.into(),
         }
     }
 }

@@ -49,7 +49,9 @@ impl Tables {
 
     /// Forgets what no generation from `oldest` on sees.
     pub(crate) fn forget(&mut self, oldest: u64) {
-        while let Some((_, table, key)) = self.outdated.pop_front_if(|row| row.0 <= oldest) {
+        // They were put in by the order of their generations.
+        let count = self.outdated.partition_point(|row| row.0 <= oldest);
+        for (_, table, key) in self.outdated.drain(..count) {
             let Some(rows) = self.rows.get_mut(&table) else {
                 continue;
             };

@@ -254,6 +254,85 @@ fn an_index_built_in_the_place_of_an_open_one_is_followed() {
 }
 
 #[test]
+fn a_first_stage_that_cannot_be_written_leaves_both_as_they_were() {
+    let (_folder, path, index) = built(10);
+    let before = index.view().unwrap().digest().unwrap();
+    let folder = path.join("first-stage");
+    let hidden = path.join("hidden");
+    let mut live = becr_index::live::LiveIndex::open(&path).unwrap();
+    let delete = [becr_index::live::Change::Delete("d1")];
+    std::fs::rename(&folder, &hidden).unwrap();
+    assert!(live.apply(&delete).is_err());
+    std::fs::rename(&hidden, &folder).unwrap();
+    // The writer that failed half-way must not publish the other half with its next change.
+    let refused = live.apply(&delete).err().unwrap();
+    assert!(matches!(refused, IndexError::FailedWriter(_)), "{refused}");
+    assert!(live.finish().is_err());
+    assert_eq!(index.view().unwrap().digest().unwrap(), before);
+    assert!(index.verify().unwrap().problems.is_empty());
+    index.delete(&["d1".into()]).unwrap();
+    assert_eq!(index.view().unwrap().documents().unwrap(), 9);
+    assert!(index.verify().unwrap().problems.is_empty());
+}
+
+#[test]
+fn many_updates_in_one_call_use_freed_pages_again() {
+    let (_folder, path, index) = built(5);
+    // Six thousand words each: more than half a megabyte of footprints, so that a batch is a dozen of them.
+    let mut state = 1_u64;
+    let mut word = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        WORDS[(state >> 40) as usize % WORDS.len()]
+    };
+    let mut long = || (0..6000).map(|_| word()).collect::<Vec<_>>().join(" ");
+    let versions = (0..100).map(|n| Document::new(format!("long{}", n % 4), "", long()));
+    let changed = index.update(versions, &()).unwrap();
+    assert_eq!((changed.added, changed.replaced), (4, 96));
+    let size = std::fs::metadata(path.join("store/data.mdb"))
+        .unwrap()
+        .len();
+    // A reader that lives through all batches would let the file grow to 60 megabytes.
+    assert!(size < 40 << 20, "{size} bytes");
+}
+
+#[test]
+fn the_store_counts_as_the_engine_does_also_after_deletes() {
+    let (_folder, path, index) = built(60);
+    let ids: Vec<String> = (0..60).step_by(3).map(|n| format!("d{n}")).collect();
+    index.delete(&ids).unwrap();
+    let engine = becr_index::first_stage::FirstStage::open(&path).unwrap();
+    for query in ["river bank", "zebra", "money of the loan fish", "quay quay"] {
+        let found = index
+            .search(query, &SearchOptions::first_stage(100))
+            .unwrap();
+        let ours = found.results.iter().map(|r| (r.id.as_str(), r.score));
+        let hits = engine.search(query, 100).unwrap();
+        let theirs = hits.iter().map(|hit| (hit.id.as_str(), hit.score));
+        assert_eq!(
+            ours.collect::<Vec<_>>(),
+            theirs.collect::<Vec<_>>(),
+            "{query}"
+        );
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_an_index_is_the_index() {
+    let (folder, path, index) = built(10);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let linked = Index::open(&link).unwrap();
+    linked.delete(&["d1".into()]).unwrap();
+    linked.compact(&()).unwrap();
+    assert!(link.is_symlink());
+    assert_eq!(index.view().unwrap().documents().unwrap(), 9);
+    assert_eq!(index.reload().unwrap(), linked.reload().unwrap());
+}
+
+#[test]
 fn odd_input_is_an_error_and_changes_nothing() {
     let (folder, path, index) = built(5);
     let digest = || index.view().unwrap().digest().unwrap();

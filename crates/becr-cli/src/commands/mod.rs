@@ -14,6 +14,7 @@ mod measured;
 mod model;
 mod rerank;
 mod search;
+mod shell;
 mod stats;
 mod token_groups;
 #[cfg(feature = "train")]
@@ -25,6 +26,15 @@ mod verify;
 
 use becr::Existing;
 use std::process::ExitCode;
+
+/// A number of documents that is worth asking for.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("ask for at least one".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("expected a whole number".to_owned()),
+    }
+}
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -59,6 +69,8 @@ pub(crate) enum Command {
     Model(model::Command),
     Cost(cost::Args),
     Bench(bench::Args),
+    Completions(shell::CompletionsArgs),
+    Manual(shell::ManualArgs),
 }
 
 pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
@@ -83,5 +95,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(command),
         Command::Cost(args) => cost::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Manual(args) => shell::manual(args),
     }
 }

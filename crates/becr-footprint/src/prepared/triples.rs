@@ -25,7 +25,7 @@ pub(crate) struct Triple {
 }
 
 impl Triple {
-    pub(super) fn new(footprints: [&[u32]; 3]) -> Self {
+    pub(crate) fn new(footprints: [&[u32]; 3]) -> Self {
         let [a, b, c] = footprints;
         let mut places = Vec::with_capacity(32 * a.len());
         let mut bounds = [0_u16; 9];

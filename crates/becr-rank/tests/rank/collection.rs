@@ -4,7 +4,7 @@ use becr_footprint::DocumentLayout;
 use becr_lmdb::Store;
 use becr_model::{Feature, Head, TermWeights};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Ranker};
-use becr_store::{Header, NewDocument, Shape};
+use becr_store::{Header, NewDocument, Shape, WriteStore};
 use becr_text::groups::TokenGroup;
 use becr_text::pieces::WordPieces;
 use std::collections::BTreeMap;
@@ -126,7 +126,7 @@ impl Collection {
             .iter()
             .map(|text| document(shape, dice, text))
             .collect();
-        put_documents(&store, &documents);
+        put_documents(&store, shape, &documents);
         Self {
             shape,
             store,
@@ -134,6 +134,22 @@ impl Collection {
             groups,
             _folder: folder,
         }
+    }
+
+    /// The same collection in the other store.
+    pub(crate) fn in_memory(&self) -> becr_memory::Store {
+        let store = becr_memory::Store::new(self.store.header().clone());
+        let mut update = store.update().unwrap();
+        for (key, footprints) in &self.groups {
+            let group = match key.split_once(' ') {
+                Some((first, second)) => TokenGroup::Pair(first.into(), second.into()),
+                None => TokenGroup::Unigram(key.clone()),
+            };
+            update.put_group(&group, &bytes(footprints)).unwrap();
+        }
+        update.commit().unwrap();
+        put_documents(&store, self.shape, &self.documents);
+        store
     }
 
     pub(crate) fn ranker(&self, head: Head) -> Ranker {
@@ -211,8 +227,7 @@ fn document(shape: Shape, dice: &mut Dice, (title, text): &(String, String)) -> 
     }
 }
 
-fn put_documents(store: &Store, documents: &[Document]) {
-    let shape = store.header().shape;
+fn put_documents<S: WriteStore>(store: &S, shape: Shape, documents: &[Document]) {
     let mut update = store.update().unwrap();
     for (number, document) in documents.iter().enumerate() {
         let (layers, bits) = (usize::from(shape.layers), usize::from(shape.bits));

@@ -8,3 +8,4 @@ mod explain;
 mod input;
 mod lexical;
 mod slow;
+mod stores;
