@@ -10,15 +10,15 @@ const THREADS: usize = 16;
 static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let name = |number| format!("becr-prefetch-{number}");
     let pool = ThreadPoolBuilder::new().num_threads(THREADS);
-    // What goes wrong with prefetching is no reason to end the process.
+    // By default a panic in a spawned job aborts the process; prefetching is not worth that.
     let pool = pool.thread_name(name).panic_handler(drop);
     pool.build().ok()
 });
 
 /// Shares a list out to the threads and waits until all parts are done.
 ///
-/// It waits by itself and not as a part of the pool: a thread of another pool would use the time for other work of that
-/// pool, and the query would wait for its end.
+/// Blocks on a channel instead of rayon's own scope: a caller that is a worker of another rayon pool would run other jobs of
+/// that pool while it waits, and its query would wait for those.
 pub(crate) fn each_part(list: &[u64], work: impl Fn(&[u64]) + Send + Sync + 'static) {
     let Some(pool) = &*POOL else {
         return;
@@ -33,6 +33,6 @@ pub(crate) fn each_part(list: &[u64], work: impl Fn(&[u64]) + Send + Sync + 'sta
         });
     }
     drop(working);
-    // Nothing is ever sent: this ends when the last of them has let go, be it by a panic.
+    // Nothing is sent: `recv` returns when every sender has been dropped, after a panic too.
     let _ = all_done.recv();
 }

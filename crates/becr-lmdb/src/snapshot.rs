@@ -145,8 +145,8 @@ impl<T: Transaction> Snapshot<T> {
     }
 
     /// A transaction belongs to one thread at a time, so each thread takes a snapshot of its own. It may be
-    /// a later one: then a record that has just been replaced is not prefetched. Nor is any where no snapshot is
-    /// to be had.
+    /// a later one: then a record that has just been replaced is not prefetched. Without a free reader slot
+    /// nothing is prefetched.
     pub(crate) fn prefetch_together(&self, numbers: &[u64]) {
         let store = self.store.clone();
         pool::each_part(numbers, move |part| {
