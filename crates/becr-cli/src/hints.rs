@@ -1,33 +1,38 @@
 //! What to type, where the library says what to do.
 
 use becr::{Error, IndexError};
+use std::borrow::Cow;
 
 /// The flags or the command that help with an error, if any do.
-pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
+pub(crate) fn hint(error: &anyhow::Error) -> Option<Cow<'static, str>> {
     error.chain().find_map(|cause| {
         let index = cause.downcast_ref::<IndexError>().and_then(of_index);
         index.or_else(|| cause.downcast_ref::<Error>().and_then(of_library))
     })
 }
 
-fn of_library(error: &Error) -> Option<&'static str> {
-    match error {
-        Error::Index(error) => of_index(error),
+fn of_library(error: &Error) -> Option<Cow<'static, str>> {
+    let hint = match error {
+        Error::Index(error) => return of_index(error),
         Error::Lexical(_) => {
             Some("`becr index CORPUS --out DIR`, without --lexical-only, builds one")
         }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
         Error::ModelOfIndex { .. } => Some("name its directory with --model"),
         _ => None,
-    }
+    };
+    hint.map(Cow::Borrowed)
 }
 
-fn of_index(error: &IndexError) -> Option<&'static str> {
-    match error {
+fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
+    let hint = match error {
         IndexError::Exists(_) | IndexError::Unfinished(_) => {
             Some("--overwrite replaces it, --out names another place")
         }
-        IndexError::NotOurs(_) | IndexError::Busy(_) => Some("--out names another place"),
+        IndexError::NotOurs(_)
+        | IndexError::NotOurBuild(_)
+        | IndexError::MountPoint(_)
+        | IndexError::Busy(_) => Some("--out names another place"),
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
         IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
         IndexError::NotAnIndex { .. } => Some("`becr index CORPUS --out DIR` builds one"),
@@ -37,7 +42,18 @@ fn of_index(error: &IndexError) -> Option<&'static str> {
         IndexError::NoDocuments => {
             Some("check the path of the corpus, and --format if it is no folder of texts")
         }
-        IndexError::Incomplete { source, .. } => of_index(source),
+        IndexError::Incomplete { source, changed } => {
+            let hint = of_index(source);
+            if changed.added + changed.replaced == 0 {
+                return hint;
+            }
+            let go_on = "`becr add --existing skip` goes on from there";
+            return Some(match hint {
+                Some(hint) => format!("{hint}; {go_on}").into(),
+                None => go_on.into(),
+            });
+        }
         _ => None,
-    }
+    };
+    hint.map(Cow::Borrowed)
 }

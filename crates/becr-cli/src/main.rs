@@ -12,10 +12,12 @@ mod models;
 mod output;
 mod progress;
 mod ranking;
+mod supervise;
 
 use clap::Parser;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use supervise::Ended;
 
 /// Search and re-rank with BERT-quality matching on plain CPUs.
 #[derive(Parser)]
@@ -56,12 +58,23 @@ fn described() -> String {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     output::choose_colour(cli.color);
-    match commands::run(&cli.command) {
+    match run(&cli.command) {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::report(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(command: &commands::Command) -> anyhow::Result<ExitCode> {
+    match command.index() {
+        None => commands::run(command),
+        Some(index) if supervise::is_child() => supervise::child(index, || commands::run(command)),
+        Some(index) => match supervise::run(index)? {
+            Ended::Told(code) => Ok(code),
+            Ended::Fell(reason) => commands::fell(command, reason),
+        },
     }
 }

@@ -1,7 +1,9 @@
 //! What the user sees: results on standard output, everything else on standard error.
 
+use anyhow::Context;
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// When to use colours and bold type.
@@ -60,7 +62,9 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 
 /// Says something to the user on standard error. Nothing can be done if standard error is closed.
 pub(crate) fn note(message: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "{message}");
+    // Names of files and documents come from outside.
+    let message = message.to_string();
+    let _ = writeln!(io::stderr().lock(), "{}", printable(&message));
 }
 
 /// Prints an error with its causes, but for those that the message before them has told already.
@@ -96,6 +100,18 @@ pub(crate) fn note_report(report: &impl std::fmt::Display) {
     }
 }
 
+/// Refuses a file that could not be written when the work is done: its folder is missing, or may not be written.
+pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let checked = match path.metadata() {
+        Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        // Written in its own place, or replaced by a new file in its folder.
+        Ok(meta) if !meta.is_file() => Ok(()),
+        _ => tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).map(drop),
+    };
+    checked.with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// Text of a document for the terminal: characters that would steer it become spaces.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -108,6 +124,16 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_cannot_be_written_are_refused_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        check_file(&folder.path().join("new")).unwrap();
+        check_file(Path::new("/dev/null")).unwrap();
+        assert!(check_file(folder.path()).is_err());
+        assert!(check_file(&folder.path().join("missing/new")).is_err());
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
 
     #[test]
     fn a_document_does_not_steer_the_terminal() {

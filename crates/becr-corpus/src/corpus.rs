@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::error::{CorpusError, ErrorKind, Fault, Place};
 use crate::format::Format;
 use crate::hashed::AlreadyHashed;
-use crate::input::Input;
+use crate::input::{Input, is_stdin};
 use crate::jsonl::Jsonl;
 use crate::lines::Lines;
 use crate::msmarco::MsMarco;
@@ -21,7 +21,7 @@ use crate::rewind::Rewind;
 use crate::sgml::TrecSgml;
 use crate::side::{SideFiles, SideScores};
 use crate::skip::{OnError, SkipReport};
-use crate::walk::{Source, sources};
+use crate::walk::{Finder, OTHER_FILE, Source};
 use crate::warc::Warc;
 
 /// How to read a collection.
@@ -51,7 +51,8 @@ impl Default for CorpusOptions {
 
 /// A stream of documents. Holds one document and a few buffers in memory, whatever the size of the files.
 ///
-/// After an error the stream ends. With [`OnError::Skip`] only a file that cannot be opened or a failing disk is an error.
+/// After an error the stream ends. With [`OnError::Skip`] only a path that was named and cannot be read is an error; what cannot be
+/// read in a folder, and the rest of a file that cannot be read on, is counted.
 pub struct Corpus {
     waiting: std::vec::IntoIter<Source>,
     current: Option<Open>,
@@ -63,6 +64,7 @@ pub struct Corpus {
     /// Stored bytes of the files that are done.
     finished: u64,
     stopped: bool,
+    identity: Option<String>,
 }
 
 /// The file being read.
@@ -70,6 +72,8 @@ struct Open {
     path: PathBuf,
     size: u64,
     records: Box<dyn Records>,
+    /// The rule by which it is left out if it begins with no document: a file of a folder that only its name speaks for.
+    unless_document: Option<&'static str>,
 }
 
 impl Corpus {
@@ -79,10 +83,17 @@ impl Corpus {
     /// If a path does not exist or cannot be read, or if nothing of the format is in a folder.
     pub fn open<P: AsRef<Path>>(paths: &[P], options: &CorpusOptions) -> Result<Self, CorpusError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-        let (sources, others) = sources(&paths, options.format)?;
-        let total = sources.iter().map(|source| source.size).sum();
         let mut report = SkipReport::default();
-        report.add_left_out(OTHER_FILE, others);
+        let mut finder = Finder {
+            format: options.format,
+            on_error: options.on_error,
+            report: &mut report,
+        };
+        let sources = finder.sources(&paths)?;
+        let total = sources.iter().map(|source| source.size).sum();
+        let side_files = options.side.pagerank.iter().chain(&options.side.spam);
+        let files = sources.iter().map(|source| source.path.as_path());
+        let identity = identity(files.chain(side_files.map(PathBuf::as_path)));
         let side = SideScores::read(&options.side, options.on_error, &mut report)?;
         Ok(Self {
             waiting: sources.into_iter(),
@@ -94,12 +105,19 @@ impl Corpus {
             progress: Progress::new(total),
             finished: 0,
             stopped: false,
+            identity,
         })
     }
 
     /// A handle for a progress bar: bytes read, bytes in all, documents handed out.
     pub fn progress(&self) -> Progress {
         self.progress.clone()
+    }
+
+    /// What tells this collection from another, and from itself once it was changed, without reading it: paths, sizes and
+    /// dates of the files that are part of it. `None` if standard input is among them.
+    pub fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
     }
 
     /// What has been passed over so far.
@@ -115,8 +133,8 @@ impl Corpus {
         let input = Input::open(&source.path, self.progress.clone())?;
         let size = source.size.unwrap_or_default();
         let told = Format::detect(&source.path, input.head());
-        if source.folder.is_some() && told != source.format {
-            self.report.add_left_out(OTHER_FILE, 1);
+        if source.folder.is_some() && source.format.is_some_and(|format| told != Some(format)) {
+            self.report.add_file(OTHER_FILE, &source.path);
             self.finish(size);
             return Ok(true);
         }
@@ -130,7 +148,9 @@ impl Corpus {
             });
         };
         let records = records(format, input, &source);
+        let in_folder = source.folder.is_some() && source.format.is_none();
         self.current = Some(Open {
+            unless_document: without_documents(format, &source.path).filter(|_| in_folder),
             path: source.path,
             size,
             records,
@@ -156,6 +176,12 @@ impl Corpus {
             place: found.place,
             kind,
         };
+        if document.id.len() > MAX_ID_BYTES {
+            return Err(fault(ErrorKind::LongId {
+                bytes: document.id.len(),
+                limit: MAX_ID_BYTES,
+            }));
+        }
         if let Some(seen) = &mut self.seen
             && !seen.insert(xxh3_128(document.id.as_bytes()))
         {
@@ -188,7 +214,7 @@ impl Corpus {
 
     /// Counts a fault and goes on, or stops with it.
     fn settle(&mut self, error: CorpusError) -> Option<CorpusError> {
-        if self.on_error == OnError::Skip && !matches!(error.kind, ErrorKind::Io(_)) {
+        if self.on_error == OnError::Skip {
             self.report.add_fault(&error);
             return None;
         }
@@ -212,7 +238,17 @@ impl Iterator for Corpus {
                     },
                 }
             };
-            let result = match open.records.next() {
+            let next = open.records.next();
+            if let Some(rule) = open.unless_document.take()
+                && matches!(&next, Some(Err(fault)) if is_other_content(&fault.kind))
+            {
+                let (path, size) = (std::mem::take(&mut open.path), open.size);
+                self.report.add_file(rule, &path);
+                self.current = None;
+                self.finish(size);
+                continue;
+            }
+            let result = match next {
                 None => {
                     let size = open.size;
                     self.current = None;
@@ -249,7 +285,50 @@ impl Iterator for Corpus {
 }
 
 const SPAM: &str = "document below the spam threshold";
-const OTHER_FILE: &str = "file of another kind in a folder";
+/// The longest id, in bytes, that an index takes.
+pub const MAX_ID_BYTES: usize = 4096;
+
+/// The rule by which a file of a folder is left out if its first record is none, where its name may mean other things than a
+/// collection: configurations are JSON too, and tables TSV.
+fn without_documents(format: Format, path: &Path) -> Option<&'static str> {
+    let is_json = || {
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        name.ends_with(".json") || name.contains(".json.")
+    };
+    match format {
+        Format::Jsonl if is_json() => Some("JSON without documents in a folder"),
+        Format::MsMarco => Some("table without documents in a folder"),
+        _ => None,
+    }
+}
+
+/// Whether a fault means that a file holds something else, rather than that it cannot be read.
+fn is_other_content(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Json { .. }
+            | ErrorKind::MissingId { .. }
+            | ErrorKind::FieldType { .. }
+            | ErrorKind::Columns { .. }
+    )
+}
+
+/// Paths, sizes and dates of files; `None` if standard input is among them.
+fn identity<'p>(files: impl Iterator<Item = &'p Path>) -> Option<String> {
+    let mut identity = String::new();
+    for path in files {
+        if is_stdin(path) {
+            return None;
+        }
+        // What cannot be looked at is told of when it is read.
+        let meta = path.metadata().ok();
+        let date = meta.as_ref().and_then(|meta| meta.modified().ok());
+        let date = date.and_then(|date| date.duration_since(std::time::UNIX_EPOCH).ok());
+        let size = meta.map_or(0, |meta| meta.len());
+        identity.push_str(&format!("{} {size} {date:?}\n", path.display()));
+    }
+    Some(identity)
+}
 
 /// The reader of a format.
 fn records(format: Format, input: Input, source: &Source) -> Box<dyn Records> {

@@ -117,6 +117,14 @@ pub enum ErrorKind {
         /// Where the id was looked for.
         expected: &'static str,
     },
+    /// An identifier that no index can hold.
+    #[error("the id has {bytes} bytes, at most {limit} are possible; give it a shorter one")]
+    LongId {
+        /// Its length.
+        bytes: usize,
+        /// The longest.
+        limit: usize,
+    },
     /// The same identifier a second time.
     #[error(
         "duplicate id \"{id}\": an earlier document or query has it; ids must be unique over all files"
@@ -174,6 +182,7 @@ impl ErrorKind {
             Self::FeatureRange { .. } => "number out of range",
             Self::Columns { .. } => "wrong number of columns",
             Self::MissingId { .. } => "missing id",
+            Self::LongId { .. } => "id too long",
             Self::DuplicateId { .. } => "duplicate id",
             Self::Empty { .. } => "empty",
             Self::NoQuery { .. } => "no query",

@@ -42,8 +42,14 @@ impl Format {
 
     /// Tells the format of a file by its first bytes where they are telling, else by its name, else by a guess at its bytes.
     pub(crate) fn detect(path: &Path, head: &[u8]) -> Option<Self> {
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        let start = head.trim_ascii_start();
+        Self::of_content(head)
+            .or_else(|| Self::of_name(path))
+            .or_else(|| Self::guess(begin(head)))
+    }
+
+    /// The format that the first bytes of a file tell beyond doubt.
+    pub(crate) fn of_content(head: &[u8]) -> Option<Self> {
+        let start = begin(head);
         if start.starts_with(b"WARC/") {
             return Some(Self::Warc);
         }
@@ -53,12 +59,12 @@ impl Format {
         {
             return Some(Self::TrecSgml);
         }
-        Self::of_name(path).or_else(|| Self::guess(start))
+        None
     }
 
     /// The format a file name stands for, compression suffixes aside.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let name = [".gz", ".zst", ".z"]
             .iter()
             .find_map(|suffix| name.strip_suffix(suffix))
@@ -81,6 +87,12 @@ impl Format {
             _ => None,
         }
     }
+}
+
+/// The beginning of a file without byte order mark and blanks.
+fn begin(head: &[u8]) -> &[u8] {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    head.trim_ascii_start()
 }
 
 impl fmt::Display for Format {

@@ -49,7 +49,7 @@ mod walk;
 mod warc;
 mod web;
 
-pub use corpus::{Corpus, CorpusOptions};
+pub use corpus::{Corpus, CorpusOptions, MAX_ID_BYTES};
 pub use document::Document;
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use crate::error::CorpusError;
 
@@ -15,6 +16,8 @@ pub enum OnError {
     Skip,
 }
 
+/// How many files are named for each rule by which they were left out.
+const NAMES: usize = 20;
 /// How many faults are remembered word for word.
 const EXAMPLES: usize = 5;
 
@@ -30,6 +33,8 @@ pub struct SkipReport {
     /// What was left out on purpose, by rule: documents under the spam threshold, web records that are no pages,
     /// files of a folder that hold no documents.
     pub left_out: BTreeMap<&'static str, u64>,
+    /// The first few files among these, by rule.
+    pub files: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl SkipReport {
@@ -49,6 +54,15 @@ impl SkipReport {
         self.empty += 1;
         if self.examples.len() < EXAMPLES {
             self.examples.push(remark.to_string());
+        }
+    }
+
+    /// Counts a file that was left out, and names it.
+    pub(crate) fn add_file(&mut self, rule: &'static str, path: &Path) {
+        self.add_left_out(rule, 1);
+        let names = self.files.entry(rule).or_default();
+        if names.len() < NAMES {
+            names.push(path.display().to_string());
         }
     }
 
@@ -73,6 +87,13 @@ impl fmt::Display for SkipReport {
         }
         for (rule, count) in &self.left_out {
             writeln!(f, "left out {count}: {rule}")?;
+            let names = self.files.get(rule).map_or(&[][..], Vec::as_slice);
+            for name in names {
+                writeln!(f, "  {name}")?;
+            }
+            if !names.is_empty() && (names.len() as u64) < *count {
+                writeln!(f, "  and {} more", count - names.len() as u64)?;
+            }
         }
         Ok(())
     }

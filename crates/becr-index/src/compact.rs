@@ -46,6 +46,7 @@ fn write(index: &LiveIndex, new: &Manifest, observer: &dyn Observer) -> Result<(
     drop(snapshot);
     let finished = writer.finish()?;
     let copy = Store::open(&store)?;
+    copy.add_sums()?;
     let mut update = copy.update()?;
     if let Some(commit) = finished.commit() {
         update.set_companion(&commit);

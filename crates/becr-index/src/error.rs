@@ -23,6 +23,23 @@ pub enum IndexError {
     /// The target holds something that we did not write.
     #[error("{}: not empty and not a BECR index; it is left alone, choose another place", .0.display())]
     NotOurs(PathBuf),
+    /// Where a build would work is something that no build of this index left.
+    #[error(
+        "{}: a build would work here, but this is not what a build of this index left; it is left alone, move it away \
+         or choose another place", .0.display()
+    )]
+    NotOurBuild(PathBuf),
+    /// A file system is mounted on the target, which then cannot be replaced in one step.
+    #[error("{}: a file system is mounted here, and an index cannot take its place; choose a folder inside of it", .0.display())]
+    MountPoint(PathBuf),
+    /// A file of the index is not what was written.
+    #[error("{}: {reason}; restore the index from a copy or build it again", path.display())]
+    DamagedFile {
+        /// The file.
+        path: PathBuf,
+        /// How it shows.
+        reason: String,
+    },
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),

@@ -1,7 +1,7 @@
 //! `becr.json`: what an index directory says of itself.
 
-use crate::IndexError;
-use crate::durable;
+use crate::files::{self, FileSum};
+use crate::{IndexError, durable};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,13 @@ pub struct Manifest {
     /// and the manifest that names them takes the place of the one before in one step.
     #[serde(default, skip_serializing_if = "is_first")]
     pub edition: u64,
+    /// The files that do not change once the index is built. Indexes of earlier versions list none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileSum>,
 }
+
+/// Ends a manifest: the checksum of everything before it.
+const CHECKSUM: &str = ",\n  \"checksum\": \"";
 
 fn is_first(edition: &u64) -> bool {
     *edition == 0
@@ -51,6 +57,7 @@ impl Default for Manifest {
             written_by,
             model: None,
             edition: 0,
+            files: Vec::new(),
         }
     }
 }
@@ -68,8 +75,18 @@ impl Manifest {
             reason,
         };
         let bytes = fs::read(dir.join(FILE)).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
-        let manifest: Self =
+        let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
+        if let Some(checksum) = value.get("checksum")
+            && checksum.as_str() != summed(&bytes).map(files::checksum).as_deref()
+        {
+            return Err(IndexError::DamagedFile {
+                path: dir.join(FILE),
+                reason: "its bytes are not those that were written".into(),
+            });
+        }
+        let manifest: Self =
+            serde_json::from_value(value).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
         if manifest.format != FORMAT {
             let path = dir.to_owned();
             return Err(IndexError::Format {
@@ -85,8 +102,14 @@ impl Manifest {
     pub fn write(&self, dir: &Path) -> Result<(), IndexError> {
         let path = dir.join(FILE);
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
-        text.and_then(|text| durable::replace(&path, &text))
+        text.and_then(|text| durable::replace(&path, &with_checksum(text)))
             .map_err(IndexError::io(&path, "cannot write"))
+    }
+
+    /// Lists the files of a finished build and writes the manifest.
+    pub(crate) fn seal(self, dir: &Path) -> Result<(), IndexError> {
+        let files = files::list(dir, &self)?;
+        Self { files, ..self }.write(dir)
     }
 
     /// The file itself, by which a reader notices that contents were written anew.
@@ -115,6 +138,22 @@ impl Manifest {
             }
         }
     }
+}
+
+/// A manifest's text with its checksum as the last entry.
+fn with_checksum(mut text: Vec<u8>) -> Vec<u8> {
+    // Off comes the end of the line and the brace.
+    text.truncate(text.len() - 2);
+    let checksum = files::checksum(&text);
+    text.extend_from_slice(format!("{CHECKSUM}{checksum}\"\n}}").as_bytes());
+    text
+}
+
+/// The part of a manifest's text that its checksum is over.
+fn summed(text: &[u8]) -> Option<&[u8]> {
+    let length = CHECKSUM.len() + 16 + "\"\n}".len();
+    let (before, rest) = text.split_at_checked(text.len().checked_sub(length)?)?;
+    rest.starts_with(CHECKSUM.as_bytes()).then_some(before)
 }
 
 fn folder(base: &str, edition: u64) -> String {
@@ -164,6 +203,30 @@ mod tests {
             Manifest::default().store(dir.path()),
             dir.path().join("store")
         );
+    }
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = Manifest {
+            edition: 3,
+            ..Manifest::default()
+        };
+        fs::write(dir.path().join("data"), "bytes").unwrap();
+        manifest.seal(dir.path()).unwrap();
+        let sealed = Manifest::read(dir.path()).unwrap();
+        assert_eq!(sealed.files.len(), 1);
+        let path = dir.path().join(FILE);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() * 8 {
+            let mut bytes = whole.clone();
+            bytes[at / 8] ^= 1 << (at % 8);
+            fs::write(&path, bytes).unwrap();
+            match Manifest::read(dir.path()) {
+                Ok(read) => assert_eq!(read, sealed, "bit {at}"),
+                Err(error) => assert!(error.to_string().contains("becr.json"), "{error}"),
+            }
+        }
     }
 
     #[test]

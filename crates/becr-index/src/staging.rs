@@ -3,10 +3,13 @@
 //! A build works in `DIR.partial` beside its target. Publishing is one rename; replacing an existing
 //! index exchanges the two directories in one step, so that whoever looks at `DIR` sees the old index
 //! or the new one. A build that was killed leaves `DIR.partial` behind, which the next one clears.
+//!
+//! Only a directory that carries the mark of a build of the same target is ever cleared or removed.
 
 use crate::manifest::Manifest;
-use crate::{IndexError, durable};
+use crate::{IndexError, durable, place};
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A directory under construction.
@@ -20,9 +23,10 @@ pub struct Staging {
     keep: bool,
 }
 
-const LOCK: &str = "build.lock";
+/// The mark of a build, and its lock.
+const MARK: &str = "becr.build";
 /// What a build that can be gone on with says of itself.
-const FINGERPRINT: &str = "build.json";
+pub(crate) const FINGERPRINT: &str = "build.json";
 
 impl Staging {
     /// Starts a build of `target`. An index that is there already stays until [`Staging::publish`], and
@@ -54,12 +58,11 @@ impl Staging {
             self.keep = true;
             return Err(IndexError::Unfinished(self.partial.clone()));
         }
-        clear(&self.partial)
+        empty(&self.partial)
     }
 
     fn lock(target: &Path, overwrite: bool) -> Result<Self, IndexError> {
-        let target =
-            &std::path::absolute(target).map_err(IndexError::io(target, "cannot resolve"))?;
+        let target = &place::resolve(target)?;
         if Manifest::is_in(target) {
             if !overwrite {
                 return Err(IndexError::Exists(target.to_owned()));
@@ -67,12 +70,16 @@ impl Staging {
         } else if !is_absent_or_empty(target)? {
             return Err(IndexError::NotOurs(target.to_owned()));
         }
+        if place::is_mount_point(target) {
+            return Err(IndexError::MountPoint(target.to_owned()));
+        }
         let partial = beside(target, ".partial");
+        let mark = mark_of(target);
+        if !is_ours(&partial, &mark)? {
+            return Err(IndexError::NotOurBuild(partial));
+        }
         fs::create_dir_all(&partial).map_err(IndexError::io(&partial, "cannot create"))?;
-        let lock_path = partial.join("build.lock");
-        let lock = File::create(&lock_path).map_err(IndexError::io(&lock_path, "cannot create"))?;
-        lock.try_lock()
-            .map_err(|_| IndexError::Busy(target.to_owned()))?;
+        let lock = marked(&partial, &mark, target)?;
         Ok(Self {
             target: target.to_owned(),
             partial,
@@ -93,16 +100,15 @@ impl Staging {
 
     /// Puts the directory in its place, everything in it on disk before it appears.
     pub fn publish(mut self) -> Result<(), IndexError> {
-        for name in [LOCK, FINGERPRINT] {
-            let path = self.partial.join(name);
-            if path.exists() {
-                fs::remove_file(&path).map_err(IndexError::io(&path, "cannot remove"))?;
-            }
+        let path = self.partial.join(FINGERPRINT);
+        if path.exists() {
+            fs::remove_file(&path).map_err(IndexError::io(&path, "cannot remove"))?;
         }
         let replaces = Manifest::is_in(&self.target);
         if replaces {
             self.renumber()?;
         }
+        Manifest::read(&self.partial)?.seal(&self.partial)?;
         durable::sync_tree(&self.partial)
             .map_err(IndexError::io(&self.partial, "cannot sync the index"))?;
         if replaces {
@@ -110,8 +116,11 @@ impl Staging {
                 &self.target,
                 "cannot put the new index in place",
             ))?;
-            fs::remove_dir_all(&self.partial)
-                .map_err(IndexError::io(&self.partial, "cannot remove the old index"))?;
+            // What is there now is the old index, which the user gave up: marked, so that the next build may go on
+            // with removing it.
+            let removed = marked(&self.partial, &mark_of(&self.target), &self.target)
+                .and_then(|_| remove(&self.partial));
+            removed?;
         } else {
             fs::rename(&self.partial, &self.target).map_err(IndexError::io(
                 &self.target,
@@ -119,6 +128,8 @@ impl Staging {
             ))?;
         }
         self.keep = true;
+        // A mark that stays in an index is no harm.
+        let _ = fs::remove_file(self.target.join(MARK));
         durable::sync_parent(&self.target);
         Ok(())
     }
@@ -155,7 +166,7 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
             // A failed build leaves nothing behind; if even that fails, the next build clears it.
-            let _ = fs::remove_dir_all(&self.partial);
+            let _ = remove(&self.partial);
         }
         let _ = self.lock.unlock();
     }
@@ -175,13 +186,60 @@ fn is_absent_or_empty(target: &Path) -> Result<bool, IndexError> {
     }
 }
 
-/// Removes what an earlier build left in `dir`, but for the lock.
-fn clear(dir: &Path) -> Result<(), IndexError> {
+/// What the mark of a build says: for which target it is, so that it is worth nothing under another name.
+fn mark_of(target: &Path) -> Vec<u8> {
+    let name = target.file_name().unwrap_or_default();
+    [b"a build of becr: ", name.as_encoded_bytes(), b"\n"].concat()
+}
+
+/// Whether a build may work in `partial`: there is nothing, or an empty directory, or one that carries the mark.
+fn is_ours(partial: &Path, mark: &[u8]) -> Result<bool, IndexError> {
+    let io = || IndexError::io(partial, "cannot look at");
+    match fs::symlink_metadata(partial) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(true),
+        Err(e) => return Err(io()(e)),
+        Ok(meta) if !meta.is_dir() => return Ok(false),
+        Ok(_) => {}
+    }
+    let path = partial.join(MARK);
+    let found = fs::read(&path).ok();
+    let mut names = fs::read_dir(partial).map_err(io())?.flatten();
+    let is_bare = names.all(|entry| entry.file_name() == MARK);
+    // A mark may be half-written where nothing else has been.
+    Ok(is_bare || found.as_deref() == Some(mark))
+}
+
+/// Marks a directory as a build's, and locks it.
+fn marked(partial: &Path, mark: &[u8], target: &Path) -> Result<File, IndexError> {
+    let path = partial.join(MARK);
+    let lock = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path);
+    let mut lock = lock.map_err(IndexError::io(&path, "cannot create"))?;
+    lock.try_lock()
+        .map_err(|_| IndexError::Busy(target.to_owned()))?;
+    lock.write_all(mark)
+        .map_err(IndexError::io(&path, "cannot write"))?;
+    Ok(lock)
+}
+
+/// Removes a marked directory, its mark last.
+fn remove(dir: &Path) -> Result<(), IndexError> {
+    empty(dir)?;
+    let mark = dir.join(MARK);
+    fs::remove_file(&mark).map_err(IndexError::io(&mark, "cannot remove"))?;
+    fs::remove_dir(dir).map_err(IndexError::io(dir, "cannot remove"))
+}
+
+/// Removes what an earlier build left in `dir`, but for the mark.
+fn empty(dir: &Path) -> Result<(), IndexError> {
     for entry in fs::read_dir(dir).map_err(IndexError::io(dir, "cannot read"))? {
         let path = entry.map_err(IndexError::io(dir, "cannot read"))?.path();
         let removed = match () {
-            () if path.ends_with(LOCK) => Ok(()),
-            () if path.is_dir() => fs::remove_dir_all(&path),
+            () if path.ends_with(MARK) => Ok(()),
+            () if path.is_dir() && !path.is_symlink() => fs::remove_dir_all(&path),
             () => fs::remove_file(&path),
         };
         removed.map_err(IndexError::io(&path, "cannot remove"))?;
@@ -262,8 +320,12 @@ mod tests {
     fn a_killed_build_is_cleared_by_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("index");
-        fs::create_dir_all(folder.path().join("index.partial/deep")).unwrap();
-        fs::write(folder.path().join("index.partial/stale"), "x").unwrap();
+        let killed = Staging::create(&target, false).unwrap();
+        fs::create_dir(killed.path().join("deep")).unwrap();
+        fs::write(killed.path().join("stale"), "x").unwrap();
+        // As a kill does it: the lock is gone, the files stay.
+        killed.lock.unlock().unwrap();
+        std::mem::forget(killed);
         build(&target, false, "one").unwrap();
         assert!(!target.join("stale").exists() && !target.join("deep").exists());
     }
@@ -310,6 +372,66 @@ mod tests {
         let file = folder.path().join("thesis.txt");
         assert!(matches!(
             build(&file, true, "x"),
+            Err(IndexError::Io { .. })
+        ));
+    }
+
+    /// Whatever stands where a build would work and was not put there by one: before, while and after.
+    #[test]
+    fn other_peoples_partial_things_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        let partial = folder.path().join("index.partial");
+        let refused = || {
+            for attempt in [build(&target, false, "x"), build(&target, true, "x")] {
+                let Err(IndexError::NotOurBuild(path)) = attempt else {
+                    panic!("{attempt:?}");
+                };
+                assert_eq!(path, partial);
+            }
+        };
+        fs::write(&partial, "a file").unwrap();
+        refused();
+        assert_eq!(fs::read_to_string(&partial).unwrap(), "a file");
+        fs::remove_file(&partial).unwrap();
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("thesis.txt"), "years of work").unwrap();
+        refused();
+        // The mark of a build of another name.
+        fs::write(partial.join(MARK), mark_of(Path::new("other"))).unwrap();
+        refused();
+        assert!(partial.join("thesis.txt").exists());
+        // A link may lead anywhere.
+        let elsewhere = folder.path().join("elsewhere");
+        fs::rename(&partial, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &partial).unwrap();
+        refused();
+        assert!(elsewhere.join("thesis.txt").exists());
+        // An empty folder holds nothing to lose.
+        fs::remove_file(&partial).unwrap();
+        fs::create_dir(&partial).unwrap();
+        build(&target, false, "one").unwrap();
+        assert!(!partial.exists());
+    }
+
+    /// A link stays a link, and the index is where it leads to.
+    #[test]
+    fn links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, real) = (folder.path().join("link"), folder.path().join("disk/real"));
+        fs::create_dir(folder.path().join("disk")).unwrap();
+        std::os::unix::fs::symlink("disk/real", &link).unwrap();
+        for (text, overwrite) in [("one", false), ("two", true)] {
+            build(&link, overwrite, text).unwrap();
+            assert!(link.is_symlink());
+            assert_eq!(fs::read_to_string(real.join("data")).unwrap(), text);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(folder.path().join("disk")).unwrap().count(), 1);
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("link", &link).unwrap();
+        assert!(matches!(
+            build(&link, false, "x"),
             Err(IndexError::Io { .. })
         ));
     }

@@ -1,9 +1,10 @@
-//! Checking a whole index: the store against itself, the first stage against the store.
+//! Checking a whole index: its files against their checksums, the store against itself, the first stage against the store.
 
-use crate::IndexError;
 use crate::first_stage::FirstStage;
 use crate::manifest::Manifest;
-use becr_lmdb::Store;
+use crate::{IndexError, files, first_stage, head_of};
+use becr_lmdb::{Snapshot, Store};
+use becr_text::pieces::WordPieces;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,27 +18,75 @@ pub struct Verification {
     pub groups: u64,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
+    /// What could not be checked, since an earlier version of the program wrote the index: a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
 }
 
 /// Reads everything in the index. Damage is in the verification; an error means that it could not be read on.
+///
+/// What is read first is what others rely on: the pages of the store before its tables, checksums of the first stage's
+/// files before these are opened. So damage ends in a report, not in a panic or a signal.
 pub fn verify(dir: &Path) -> Result<Verification, IndexError> {
     let manifest = Manifest::read(dir)?;
-    // An index with a model has a store, or has lost it.
-    if manifest.model.is_none() {
-        return Ok(Verification {
-            documents: FirstStage::open(dir)?.ids()?.len() as u64,
-            ..Verification::default()
+    let mut found = Verification {
+        problems: files::check(dir, &manifest),
+        ..Verification::default()
+    };
+    if manifest.files.is_empty() {
+        found.unchecked.push(
+            "the manifest and the files of model and token groups, which have no checksums in an index of an earlier \
+             version; build the index again for that"
+                .to_owned(),
+        );
+    }
+    let folder = manifest.first_stage(dir);
+    if !folder.is_dir() {
+        return Err(IndexError::NotAnIndex {
+            path: dir.to_owned(),
+            reason: format!("no folder {}", folder.display()),
         });
     }
-    let store = Store::open(&manifest.store(dir))?;
+    // An index with a model has a store, or has lost it.
+    if manifest.model.is_none() {
+        found.problems.extend(first_stage::check(&folder, None)?);
+        if found.problems.is_empty() {
+            found.documents = FirstStage::open(dir)?.ids()?.len() as u64;
+        }
+        return Ok(found);
+    }
+    let store = Store::open_checked(&manifest.store(dir))?;
     let snapshot = store.snapshot()?;
-    let ids = FirstStage::of_snapshot(&manifest.first_stage(dir), &snapshot)?.ids()?;
+    check_store(&snapshot, &mut found)?;
+    let damaged = first_stage::check(&folder, snapshot.companion()?)?;
+    match damaged.is_empty() {
+        true => compare(&folder, &snapshot, &mut found)?,
+        false => found.problems.extend(damaged),
+    }
+    check_model(dir, &mut found);
+    Ok(found)
+}
+
+fn check_store(snapshot: &Snapshot, found: &mut Verification) -> Result<(), IndexError> {
+    let tables = snapshot.check_tables()?;
+    found.problems.extend(tables.problems);
+    if !tables.has_sums {
+        found.unchecked.push(
+            "whether all rows of the store are those that were written, which a store of an earlier version does not \
+             tell; compacting the index adds that"
+                .to_owned(),
+        );
+    }
     let findings = snapshot.verify()?;
-    let mut found = Verification {
-        documents: findings.documents,
-        groups: findings.groups,
-        problems: findings.problems,
-    };
+    found.documents = findings.documents;
+    found.groups = findings.groups;
+    found.problems.extend(findings.problems);
+    Ok(())
+}
+
+/// Every document is in the store and in the first stage.
+fn compare(folder: &Path, snapshot: &Snapshot, found: &mut Verification) -> Result<(), IndexError> {
+    let ids = FirstStage::of_snapshot(folder, snapshot)?.ids()?;
     // Changes that an earlier version of the program left to its next writer are no fault.
     let pending: HashSet<String> = snapshot.pending()?.into_iter().collect();
     for row in snapshot.documents()? {
@@ -55,5 +104,15 @@ pub fn verify(dir: &Path) -> Result<Verification, IndexError> {
                 .push(format!("document {id} is in the first-stage index alone"));
         }
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Tokenizer and head can be read, which ranking takes.
+fn check_model(dir: &Path, found: &mut Verification) {
+    if let Err(error) = head_of(dir) {
+        found.problems.push(error.to_string());
+    }
+    if let Err(error) = WordPieces::from_dir(&dir.join(crate::full::MODEL)) {
+        found.problems.push(error.to_string());
+    }
 }

@@ -2,10 +2,11 @@
 
 use crate::engine::engine;
 use crate::store::{COMPANION, Tables};
+use crate::sums::{SUMS, Sums};
 use crate::transaction::WriteTransaction;
 use crate::{Snapshot, Store};
 use becr_store::{
-    Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, WriteStore, keys,
+    Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, Table, WriteStore, keys,
 };
 use heed::RwTxn;
 use rustix::io::Errno;
@@ -34,9 +35,11 @@ impl WriteStore for Store {
             });
         }
         let path = self.path();
+        let sums = transaction.sums()?;
         let mut writing = Writing {
             tables: self.tables(),
             path,
+            sums,
             txn: transaction.into_transaction().txn,
         };
         writing.documents(batch).map_err(engine(path))?;
@@ -73,32 +76,53 @@ struct Writing<'s> {
     tables: &'s Tables,
     path: &'s Path,
     txn: RwTxn<'s>,
+    /// `None` in stores of earlier versions, which have none to keep up.
+    sums: Option<Sums>,
 }
 
 impl Writing<'_> {
+    fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> heed::Result<()> {
+        let rows = self.tables.rows(table);
+        if let Some(sums) = &mut self.sums {
+            if let Some(old) = rows.get(&self.txn, key)? {
+                sums.remove(table, key, old);
+            }
+            sums.add(table, key, value);
+        }
+        rows.put(&mut self.txn, key, value)
+    }
+
+    fn delete(&mut self, table: Table, key: &[u8]) -> heed::Result<()> {
+        let rows = self.tables.rows(table);
+        if let Some(sums) = &mut self.sums
+            && let Some(old) = rows.get(&self.txn, key)?
+        {
+            sums.remove(table, key, old);
+        }
+        rows.delete(&mut self.txn, key).map(drop)
+    }
+
     fn documents(&mut self, batch: &Batch) -> heed::Result<()> {
-        let (tables, txn) = (self.tables, &mut self.txn);
         for document in &batch.deleted {
-            let number = &document.number;
-            tables.records.delete(txn, number)?;
-            tables.numbers.delete(txn, &keys::of_text(&document.id))?;
-            tables.ids.delete(txn, number)?;
-            tables.texts.delete(txn, number)?;
+            let number = document.number.to_be_bytes();
+            self.delete(Table::Numbers, &keys::of_text(&document.id))?;
+            for table in [Table::Records, Table::Ids, Table::Texts] {
+                self.delete(table, &number)?;
+            }
         }
         for document in &batch.documents {
-            let number = &document.number;
-            tables.records.put(txn, number, &document.record)?;
-            let key = keys::of_text(&document.id);
-            tables.numbers.put(txn, &key, number)?;
-            tables.ids.put(txn, number, &document.id)?;
+            let number = document.number.to_be_bytes();
+            self.put(Table::Records, &number, &document.record)?;
+            self.put(Table::Numbers, &keys::of_text(&document.id), &number)?;
+            self.put(Table::Ids, &number, document.id.as_bytes())?;
             if let Some(text) = &document.text {
-                tables.texts.put(txn, number, text)?;
+                self.put(Table::Texts, &number, text)?;
             }
         }
         for new in &batch.words {
-            let number = u64::from(new.number);
-            tables.words.put(txn, &keys::of_text(&new.word), &number)?;
-            tables.spellings.put(txn, &number, &new.word)?;
+            let number = u64::from(new.number).to_be_bytes();
+            self.put(Table::Words, &keys::of_text(&new.word), &number)?;
+            self.put(Table::Spellings, &number, new.word.as_bytes())?;
         }
         Ok(())
     }
@@ -114,21 +138,20 @@ impl Writing<'_> {
             };
             stem.change(change)
                 .ok_or_else(|| self.miscounted(format!("the stem {}", change.stem)))?;
-            stems
-                .put(&mut self.txn, &key, &stem.bytes())
+            self.put(Table::Stems, &key, &stem.bytes())
                 .map_err(&engine)?;
         }
         Ok(())
     }
 
     fn groups(&mut self, batch: &Batch) -> heed::Result<()> {
-        let (tables, txn) = (self.tables, &mut self.txn);
         for stored in &batch.groups {
             let key = keys::of_text(&stored.group.key()).into_owned();
-            tables.groups.put(txn, &key, &stored.value)?;
-            if GroupRecord::slots(&stored.group) == 2 && tables.pairs.get(txn, &key)?.is_none() {
+            self.put(Table::Groups, &key, &stored.value)?;
+            let is_pair = GroupRecord::slots(&stored.group) == 2;
+            if is_pair && self.tables.pairs.get(&self.txn, &key)?.is_none() {
                 let nothing = DocumentFrequency::default().bytes();
-                tables.pairs.put(txn, &key, &nothing)?;
+                self.put(Table::Pairs, &key, &nothing)?;
             }
         }
         Ok(())
@@ -148,7 +171,7 @@ impl Writing<'_> {
                 .changed(changed.change)
                 .ok_or_else(|| self.miscounted(format!("the pair {}", changed.pair)))?
                 .bytes();
-            pairs.put(&mut self.txn, &key, &bytes).map_err(&engine)?;
+            self.put(Table::Pairs, &key, &bytes).map_err(&engine)?;
         }
         Ok(())
     }
@@ -161,10 +184,14 @@ impl Writing<'_> {
         meta.put(txn, "totals", &totals)?;
         meta.put(txn, "features", &names)?;
         meta.put(txn, "generation", (batch.base + 1).to_string().as_bytes())?;
-        match &batch.companion {
-            Some(companion) => meta.put(txn, COMPANION, companion),
-            None => Ok(()),
+        if let Some(companion) = &batch.companion {
+            meta.put(txn, COMPANION, companion)?;
         }
+        if let Some(sums) = &mut self.sums {
+            sums.set_meta(self.tables, txn)?;
+            meta.put(txn, SUMS, &sums.bytes()?)?;
+        }
+        Ok(())
     }
 
     fn damaged(&self, what: String) -> StoreError {

@@ -4,19 +4,30 @@
 use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
 use rustix::io::Errno;
 use rustix::mm::Advice;
+use std::fs::File;
+use std::io::ErrorKind::PermissionDenied as DENIED;
 use std::path::Path;
 
 /// Address space set aside for the memory map. The file grows only as it is filled.
 const MAP_SIZES: [usize; 4] = [1 << 41, 1 << 38, 1 << 35, 1 << 32];
+const DATA: &str = "data.mdb";
+/// Where readers enter themselves, so that a writer leaves what they see alone.
+pub(crate) const LOCK: &str = "lock.mdb";
 const TABLES: u32 = 16;
 /// Snapshots that may exist at a time, of all processes together: 64 bytes each in the lock file.
 pub(crate) const READERS: u32 = 4096;
 
-/// Opens the environment in `dir`, for reading and writing or, where the folder cannot be written, for
-/// reading.
+/// Opens the environment in `dir`, for reading and writing or, where the store's file cannot be written, for reading: that
+/// takes write permission for the lock file all the same, but on a read-only file system.
 pub(crate) fn open(dir: &Path) -> heed::Result<Env<WithoutTls>> {
-    let read_only =
-        std::fs::metadata(dir.join("data.mdb")).is_ok_and(|meta| meta.permissions().readonly());
+    let data = dir.join(DATA);
+    let read_only = std::fs::metadata(&data).is_ok_and(|meta| meta.permissions().readonly())
+        || File::options()
+            .write(true)
+            .open(&data)
+            .is_err_and(|e| e.kind() == DENIED);
+    // LMDB would make it for its owner alone. Where we may not, opening says so.
+    let _ = create(&dir.join(LOCK));
     let mut last = None;
     // Systems that limit address space refuse the larger maps.
     for size in MAP_SIZES {
@@ -31,6 +42,24 @@ pub(crate) fn open(dir: &Path) -> heed::Result<Env<WithoutTls>> {
         last = opened.err();
     }
     Err(last.unwrap_or(heed::Error::Io(std::io::ErrorKind::OutOfMemory.into())))
+}
+
+/// Creates the files of a new store, with the permissions that new files get here.
+pub(crate) fn create_files(dir: &Path) -> std::io::Result<()> {
+    create(&dir.join(DATA))?;
+    create(&dir.join(LOCK))
+}
+
+fn create(path: &Path) -> std::io::Result<()> {
+    match File::options().write(true).create_new(true).open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop),
+    }
+}
+
+/// Whether a file may not be opened by us.
+pub(crate) fn is_denied(error: &heed::Error) -> bool {
+    matches!(error, heed::Error::Io(e) if e.kind() == DENIED)
 }
 
 fn is<T>(result: &heed::Result<T>, errno: Errno) -> bool {

@@ -16,17 +16,17 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-const HEADER: usize = 16;
-const BRANCH: u16 = 0x01;
-const LEAF: u16 = 0x02;
+pub(crate) const HEADER: usize = 16;
+pub(crate) const BRANCH: u16 = 0x01;
+pub(crate) const LEAF: u16 = 0x02;
 /// A node's flag: its value lies in pages of its own.
-const BIG: u16 = 0x01;
+pub(crate) const BIG: u16 = 0x01;
 /// LMDB's "no page".
-const NONE: u64 = u64::MAX;
+pub(crate) const NONE: u64 = u64::MAX;
 /// A tree of pages is never deeper; deeper is damage.
-const DEPTH: usize = 32;
+pub(crate) const DEPTH: usize = 32;
 /// How often the meta page of the read transaction is looked for while a writer goes on committing.
-const TRIES: usize = 100;
+pub(crate) const TRIES: usize = 100;
 
 /// Refuses a file that was cut short. Never changes it.
 pub(crate) fn check(env: &Env<WithoutTls>, dir: &Path) -> Result<(), StoreError> {
@@ -163,10 +163,10 @@ impl Pages<'_> {
     }
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }

@@ -36,12 +36,14 @@ mod apply;
 mod engine;
 mod env;
 mod length;
+mod pages;
 mod pool;
 mod reading;
 mod registry;
 mod size;
 mod snapshot;
 mod store;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -49,6 +51,7 @@ mod transaction;
 pub use size::TableSize;
 pub use snapshot::Snapshot;
 pub use store::Store;
+pub use sums::TableFindings;
 pub use transaction::{ReadTransaction, Transaction, WriteTransaction};
 
 /// A change of the store, all or nothing: dropped without a commit, it never was.

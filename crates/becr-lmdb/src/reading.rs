@@ -8,8 +8,6 @@ use becr_store::{
     Table, Text, VisitRecords, VisitRows,
 };
 use becr_text::groups::TokenGroup;
-use heed::Database;
-use heed::types::Bytes;
 use std::path::Path;
 
 impl<T: Transaction> DocumentStore for Snapshot<T> {
@@ -101,38 +99,23 @@ impl<T: Transaction> StoreContents for Snapshot<T> {
     }
 
     fn rows(&self, table: Table) -> Result<u64, StoreError> {
-        self.table(table)
+        self.store
+            .tables()
+            .rows(table)
             .len(self.txn())
             .map_err(engine(self.store.path()))
     }
 
     fn scan(&self, table: Table, visit: &mut VisitRows<'_>) -> Result<(), StoreError> {
         let engine = engine(self.store.path());
-        for row in self.table(table).iter(self.txn()).map_err(&engine)? {
+        let rows = self.store.tables().rows(table);
+        for row in rows.iter(self.txn()).map_err(&engine)? {
             let (key, value) = row.map_err(&engine)?;
             if visit(key, value).is_break() {
                 break;
             }
         }
         Ok(())
-    }
-}
-
-impl<T: Transaction> Snapshot<T> {
-    /// A table as rows of bytes.
-    fn table(&self, table: Table) -> Database<Bytes, Bytes> {
-        let tables = self.store.tables();
-        match table {
-            Table::Records => tables.records.remap_types(),
-            Table::Numbers => tables.numbers.remap_types(),
-            Table::Ids => tables.ids.remap_types(),
-            Table::Texts => tables.texts.remap_types(),
-            Table::Words => tables.words.remap_types(),
-            Table::Spellings => tables.spellings.remap_types(),
-            Table::Stems => tables.stems,
-            Table::Pairs => tables.pairs,
-            Table::Groups => tables.groups,
-        }
     }
 }
 

@@ -286,7 +286,10 @@ impl<T: Transaction> Snapshot<T> {
             .map_err(engine(self.store.path()))
     }
 
-    fn meta<M: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<M>, StoreError> {
+    pub(crate) fn meta<M: serde::de::DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<M>, StoreError> {
         let found = self.store.tables().meta.get(self.txn(), name);
         let Some(bytes) = found.map_err(engine(self.store.path()))? else {
             return Ok(None);

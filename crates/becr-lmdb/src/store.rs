@@ -2,12 +2,14 @@
 
 use crate::engine::engine;
 use crate::registry::{self, FileId, OpenError, Opening, Registered};
+use crate::sums::{SUMS, Sums};
 use crate::transaction::{ReadTransaction, WriteTransaction};
-use crate::{Snapshot, Update, env, length};
-use becr_store::{Documents, FORMAT, Header, StoreError};
+use crate::{Snapshot, Update, env, length, pages};
+use becr_store::{Documents, FORMAT, Header, StoreError, Table};
 use heed::byteorder::BigEndian;
 use heed::types::{Bytes, Str, U64};
 use heed::{Database, Env, RwTxn, WithoutTls};
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,6 +120,21 @@ impl Tables {
         txn.commit()?;
         Ok(tables)
     }
+
+    /// A table as rows of bytes.
+    pub(crate) fn rows(&self, table: Table) -> Database<Bytes, Bytes> {
+        match table {
+            Table::Records => self.records.remap_types(),
+            Table::Numbers => self.numbers.remap_types(),
+            Table::Ids => self.ids.remap_types(),
+            Table::Texts => self.texts.remap_types(),
+            Table::Words => self.words.remap_types(),
+            Table::Spellings => self.spellings.remap_types(),
+            Table::Stems => self.stems,
+            Table::Pairs => self.pairs,
+            Table::Groups => self.groups,
+        }
+    }
 }
 
 impl Store {
@@ -125,6 +142,7 @@ impl Store {
     /// for the same header.
     pub fn create(folder: &Path, header: &Header) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::io(folder, "cannot create the store"))?;
+        env::create_files(folder).map_err(StoreError::io(folder, "cannot create the store"))?;
         let inner = registry::shared(folder, || {
             let env = open_env(folder)?;
             let begun = || {
@@ -134,6 +152,9 @@ impl Store {
                     let json =
                         serde_json::to_vec(header).map_err(|e| heed::Error::Encoding(e.into()))?;
                     tables.meta.put(&mut txn, "header", &json)?;
+                    let mut sums = Sums::default();
+                    sums.set_meta(&tables, &txn)?;
+                    tables.meta.put(&mut txn, SUMS, &sums.bytes()?)?;
                 }
                 txn.commit()
             };
@@ -155,6 +176,26 @@ impl Store {
             return Err(StoreError::Missing(folder.to_owned()));
         }
         let inner = registry::shared(folder, || opening(folder, open_env(folder)?))?;
+        Ok(Self { inner })
+    }
+
+    /// Opens the store in `folder` after a look at every page of its file. [`Store::open`] trusts the pages: where one is
+    /// damaged, LMDB may end the process with a signal. Takes as long as reading the pages that are not records.
+    pub fn open_checked(folder: &Path) -> Result<Self, StoreError> {
+        if !Self::is_in(folder) {
+            return Err(StoreError::Missing(folder.to_owned()));
+        }
+        let is_checked = Cell::new(false);
+        let inner = registry::shared(folder, || {
+            let env = open_env(folder)?;
+            length::check(&env, folder)?;
+            pages::check(&env, folder)?;
+            is_checked.set(true);
+            opening(folder, env)
+        })?;
+        if !is_checked.get() {
+            pages::check(&inner.env, folder)?;
+        }
         Ok(Self { inner })
     }
 
@@ -280,6 +321,9 @@ impl Store {
 fn open_env(folder: &Path) -> Result<Env<WithoutTls>, OpenError> {
     env::open(folder).map_err(|error| match error {
         heed::Error::EnvAlreadyOpened => OpenError::SamePath(error),
+        error if env::is_denied(&error) && fs::File::open(folder.join("data.mdb")).is_ok() => {
+            OpenError::Other(StoreError::Lock(folder.join(env::LOCK)))
+        }
         error => OpenError::Other(engine(folder)(error)),
     })
 }

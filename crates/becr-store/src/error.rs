@@ -63,6 +63,12 @@ pub enum StoreError {
         /// How many slots there are.
         readers: u32,
     },
+    /// The file where readers enter themselves cannot be written.
+    #[error(
+        "{}: permission denied: whoever reads an index enters himself here, so that a writer leaves what he sees alone; \
+         get write permission for this file, or read a copy of the index", .0.display()
+    )]
+    Lock(PathBuf),
     /// The store was made for another encoder.
     #[error(
         "{}: the index was encoded with encoder {found}, the model at hand is encoder {expected}; \

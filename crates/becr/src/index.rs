@@ -268,9 +268,11 @@ impl Index {
             existing,
             observer,
         );
-        let finished = live.finish();
+        // The documents are in: a merge that fails, on a full disk say, is made up for by the next writer.
+        if let Err(error) = live.finish() {
+            tracing::warn!(%error, "merging the first stage failed");
+        }
         let changed = added?;
-        finished?;
         tracing::info!(?changed, "documents added");
         Ok(changed)
     }
@@ -288,7 +290,9 @@ impl Index {
     pub fn delete(&self, ids: &[String]) -> Result<(Changed, Vec<String>), Error> {
         let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
         let deleted = becr_index::delete(&mut live, ids)?;
-        live.finish()?;
+        if let Err(error) = live.finish() {
+            tracing::warn!(%error, "merging the first stage failed");
+        }
         tracing::info!(changed = ?deleted.0, "documents deleted");
         Ok(deleted)
     }
@@ -301,8 +305,10 @@ impl Index {
         Ok(sizes)
     }
 
-    /// Reads everything and says what is wrong. A store whose own pages are damaged can end the process with a signal:
-    /// have a child process do this if that must not be.
+    /// Reads everything and says what is wrong. Every page and checksum is looked at before anything relies on it.
+    ///
+    /// Opening an index trusts the pages of its store, which are mapped into memory: of a damaged one, whoever searches it
+    /// may be ended by a signal, as with any mapped file. The command `becr` reads in a child process for that reason.
     pub fn verify(&self) -> Result<Verification, Error> {
         Ok(becr_index::verify(&self.inner.path)?)
     }

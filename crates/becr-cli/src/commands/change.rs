@@ -4,7 +4,7 @@ use super::corpus::CorpusArgs;
 use crate::{backend, models, output, progress};
 use becr::{Changed, Existing, Index, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -23,6 +23,36 @@ pub(crate) struct PutArgs {
     /// Print what was done as JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// Arguments of `becr add`.
+#[derive(clap::Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    put: PutArgs,
+    /// What to do with a document whose id the index has: refuse it and stop, skip it, or replace the one that is there.
+    /// After an error, skip goes on with the documents that are not in yet.
+    #[arg(long, value_enum, default_value_t)]
+    existing: OnExisting,
+}
+
+/// What to do with documents that the index has.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum OnExisting {
+    #[default]
+    Refuse,
+    Skip,
+    Replace,
+}
+
+impl From<OnExisting> for Existing {
+    fn from(on_existing: OnExisting) -> Self {
+        match on_existing {
+            OnExisting::Refuse => Self::Refuse,
+            OnExisting::Skip => Self::Skip,
+            OnExisting::Replace => Self::Replace,
+        }
+    }
 }
 
 /// Arguments of `becr delete`.
@@ -57,6 +87,40 @@ pub(crate) struct MergeArgs {
     /// Replace the index at --out.
     #[arg(long)]
     overwrite: bool,
+}
+
+impl AddArgs {
+    pub(crate) fn index(&self) -> &Path {
+        self.put.index()
+    }
+}
+
+impl PutArgs {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
+impl DeleteArgs {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
+impl CompactArgs {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
+impl MergeArgs {
+    pub(crate) fn index(&self) -> Option<&Path> {
+        self.parts.first().map(PathBuf::as_path)
+    }
+}
+
+pub(crate) fn add(args: &AddArgs) -> anyhow::Result<ExitCode> {
+    put(&args.put, args.existing.into())
 }
 
 pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode> {
@@ -133,9 +197,13 @@ fn print(changed: Changed, json: bool) -> anyhow::Result<ExitCode> {
             added,
             replaced,
             deleted,
-            ..
+            skipped,
         } = changed;
-        writeln!(out, "{added} added, {replaced} replaced, {deleted} deleted")?;
+        write!(out, "{added} added, {replaced} replaced, {deleted} deleted")?;
+        match skipped {
+            0 => writeln!(out)?,
+            skipped => writeln!(out, ", {skipped} skipped")?,
+        }
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)

@@ -76,36 +76,12 @@ impl CorpusArgs {
 }
 
 impl CorpusArgs {
-    /// What tells this corpus from another without reading it: paths, sizes, dates. Standard input has no such thing.
-    pub(crate) fn identity(&self) -> anyhow::Result<Option<String>> {
-        let mut identity = format!("{:?} {:?}", self.pagerank, self.spam_threshold);
-        for path in self.corpus.iter().chain(&self.pagerank).chain(&self.spam) {
-            if path.as_os_str() == "-" {
-                return Ok(None);
-            }
-            describe(path, &mut identity).with_context(|| path.display().to_string())?;
-        }
-        Ok(Some(identity))
+    /// What tells this corpus from another without reading it: paths, sizes, dates of the files that are part of it, and
+    /// of no others. Standard input has no such thing.
+    pub(crate) fn identity(&self, corpus: &Corpus) -> Option<String> {
+        let threshold = format!("{:?} {:?}", self.format, self.spam_threshold);
+        Some(format!("{threshold}\n{}", corpus.identity()?))
     }
-}
-
-/// Appends name, size and date of a file, or of all files of a folder.
-fn describe(path: &Path, out: &mut String) -> std::io::Result<()> {
-    let meta = path.metadata()?;
-    if meta.is_dir() {
-        let mut entries: Vec<_> = path
-            .read_dir()?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<std::io::Result<_>>()?;
-        entries.sort();
-        return entries.iter().try_for_each(|entry| describe(entry, out));
-    }
-    let date = meta
-        .modified()
-        .ok()
-        .and_then(|date| date.duration_since(std::time::UNIX_EPOCH).ok());
-    out.push_str(&format!("\n{} {} {:?}", path.display(), meta.len(), date));
-    Ok(())
 }
 
 /// Reads a file of queries and reports what was skipped.

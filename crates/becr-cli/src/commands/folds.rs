@@ -90,6 +90,9 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 fn make(args: &MakeArgs) -> anyhow::Result<()> {
+    if let Some(out) = &args.out {
+        output::check_file(out)?;
+    }
     let sets = args.source.sets()?;
     let always_train = always_train(args.always_train.as_ref())?;
     let folds = Folds::split_together(sets, args.folds, args.seed, always_train)?;

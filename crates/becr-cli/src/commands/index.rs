@@ -96,8 +96,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
     let stages = progress::Stages::reading(&corpus);
+    let mut build = Build::new().overwrite(args.overwrite);
+    // Standard input cannot be read again: such a build cannot be gone on with.
+    if let Some(identity) = args.corpus.identity(&corpus) {
+        build = build.identity(identity);
+    }
     let documents = becr::corpus::documents(&mut corpus);
-    let build = Build::new().overwrite(args.overwrite);
     let built = match args.lexical_only {
         true => build.lexical(&args.out, documents, &stages),
         false => full(args, build)?.run(&args.out, documents, &stages),
@@ -112,7 +116,7 @@ fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
 fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
     let model = models::model(args.model.as_deref())?;
     let encoder = args.backend.open(model.clone())?;
-    let build = build
+    Ok(build
         .encoder(Arc::new(encoder))
         .keep_text(!args.no_text)
         .group_list(args.groups.clone())
@@ -124,12 +128,7 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
             true => Documents::Composed,
             false => Documents::Encoded,
         })
-        .model(model);
-    // Standard input cannot be read again: such a build cannot be gone on with.
-    Ok(match args.corpus.identity()? {
-        Some(identity) => build.identity(identity),
-        None => build,
-    })
+        .model(model))
 }
 
 fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {

@@ -25,6 +25,7 @@ mod train;
 mod verify;
 
 use becr::Existing;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A number of documents that is worth asking for.
@@ -44,7 +45,7 @@ pub(crate) enum Command {
     Rerank(rerank::Args),
     Explain(explain::Args),
     /// Add new documents to an index
-    Add(change::PutArgs),
+    Add(change::AddArgs),
     /// Add documents to an index, in the place of those that have the same ids
     Update(change::PutArgs),
     /// Delete documents from an index
@@ -73,6 +74,34 @@ pub(crate) enum Command {
     Manual(shell::ManualArgs),
 }
 
+impl Command {
+    /// The index that the command reads, if it is one that may be damaged: not one that it builds itself.
+    pub(crate) fn index(&self) -> Option<&Path> {
+        match self {
+            Self::Search(args) => Some(args.index()),
+            Self::Rerank(args) => Some(args.index()),
+            Self::Explain(args) => Some(args.index()),
+            Self::Add(args) => Some(args.index()),
+            Self::Update(args) => Some(args.index()),
+            Self::Delete(args) => Some(args.index()),
+            Self::Compact(args) => Some(args.index()),
+            Self::Merge(args) => args.index(),
+            Self::Stats(args) => Some(args.index()),
+            Self::Verify(args) => Some(args.index()),
+            Self::Cost(args) => args.index(),
+            _ => None,
+        }
+    }
+}
+
+/// What is said when the process that read the index fell, and why.
+pub(crate) fn fell(command: &Command, reason: String) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Verify(args) => verify::fell(args, reason),
+        _ => Err(anyhow::Error::msg(reason)),
+    }
+}
+
 pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Demo(args) => demo::run(args),
@@ -80,7 +109,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::run(args),
         Command::Rerank(args) => rerank::run(args),
         Command::Explain(args) => explain::run(args),
-        Command::Add(args) => change::put(args, Existing::Refuse),
+        Command::Add(args) => change::add(args),
         Command::Update(args) => change::put(args, Existing::Replace),
         Command::Delete(args) => change::delete(args),
         Command::Compact(args) => change::compact(args),

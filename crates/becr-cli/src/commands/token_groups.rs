@@ -118,6 +118,9 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    let (Command::Count { out, .. } | Command::Merge { out, .. } | Command::Select { out, .. }) =
+        command;
+    output::check_file(out)?;
     match command {
         Command::Count {
             corpus,

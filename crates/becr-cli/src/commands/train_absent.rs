@@ -3,11 +3,20 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Train a model (this program was built without training: see the message when called)
+/// Train a model (not part of this program: see its --help)
+///
+/// This program was built without training, which needs a framework that takes minutes
+/// to build. From the sources, with the same arguments:
+///
+///   cargo run --release --features train -- train own.toml
+///
+/// It reads a TOML file that says which model to start from, which data to learn from
+/// and where to put the result; the folder crates/becr-train/configs has examples with
+/// comments. All options: cargo run --release --features train -- train --help
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Whatever the full command takes.
+    /// Whatever the full command takes: a configuration, and options.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

@@ -1,15 +1,12 @@
 //! `becr verify`: is the index what was written?
-//!
-//! The reading is done in a child process: a store whose own pages are damaged can bring its reader down
-//! (with a signal, not an error), and the report must come all the same.
 
 use crate::output;
-use anyhow::Context;
-use becr::{Index, Verification};
-use serde::{Deserialize, Serialize};
+use becr::{IndexError, Verification};
+use becr_index::manifest::Manifest;
+use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Check every checksum, every reference and every count of an index
 #[derive(clap::Args)]
@@ -19,25 +16,45 @@ pub(crate) struct Args {
     /// Print the findings as JSON.
     #[arg(long)]
     json: bool,
-    /// Do the reading: what the command calls itself with.
-    #[arg(long, hide = true)]
-    child: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct VerifyOutput {
     sound: bool,
     #[serde(flatten)]
     verification: Verification,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.child {
-        output::json(&Index::open(&args.index)?.verify()?)?;
-        return Ok(ExitCode::SUCCESS);
+impl Args {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
     }
-    becr_index::manifest::Manifest::read(&args.index)?;
-    let verification = in_child(args)?;
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let verification = match becr_index::verify(&args.index) {
+        Ok(verification) => verification,
+        Err(error @ IndexError::NotAnIndex { .. }) if !Manifest::is_in(&args.index) => {
+            return Err(error.into());
+        }
+        Err(error) => unreadable(error.to_string()),
+    };
+    tell(args, verification)
+}
+
+/// Whatever happens to the process that reads, there is a report.
+pub(crate) fn fell(args: &Args, reason: String) -> anyhow::Result<ExitCode> {
+    tell(args, unreadable(reason))
+}
+
+fn unreadable(problem: String) -> Verification {
+    Verification {
+        problems: vec![problem],
+        ..Verification::default()
+    }
+}
+
+fn tell(args: &Args, verification: Verification) -> anyhow::Result<ExitCode> {
     let findings = VerifyOutput {
         sound: verification.problems.is_empty(),
         verification,
@@ -54,39 +71,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn in_child(args: &Args) -> anyhow::Result<Verification> {
-    let child = Command::new(std::env::current_exe()?)
-        .args(["verify", "--child"])
-        .arg(&args.index)
-        .output()
-        .context("cannot start the process that reads the index")?;
-    if child.status.success() {
-        return Ok(serde_json::from_slice(&child.stdout)?);
-    }
-    let said = String::from_utf8_lossy(&child.stderr);
-    let said = said.trim().trim_start_matches("error: ");
-    let problem = match child.status.code() {
-        Some(_) => said.to_owned(),
-        None => format!(
-            "reading the index ended with {}: the store's own pages are damaged",
-            child.status
-        ),
-    };
-    Ok(Verification {
-        problems: vec![problem],
-        ..Verification::default()
-    })
-}
-
 fn print(findings: &VerifyOutput) -> anyhow::Result<()> {
     let mut out = output::stdout();
     let Verification {
         documents,
         groups,
         problems,
+        unchecked,
     } = &findings.verification;
     for problem in problems {
-        writeln!(out, "{problem}")?;
+        writeln!(out, "{}", output::printable(problem))?;
+    }
+    for part in unchecked {
+        output::note(format_args!("not checked: {part}"));
     }
     match findings.sound {
         true => writeln!(out, "sound: {documents} documents, {groups} token groups")?,

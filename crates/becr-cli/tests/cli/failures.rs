@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs `becr` from a shell that first does `before`.
-fn becr_after(folder: &Path, before: &str, arguments: &[&str]) -> Outcome {
+pub(crate) fn becr_after(folder: &Path, before: &str, arguments: &[&str]) -> Outcome {
     let output = Command::new("bash")
         .args(["-c", &format!("{before} && exec \"$@\""), "bash"])
         .arg(env!("CARGO_BIN_EXE_becr"))

@@ -2,6 +2,7 @@
 //!
 //! `BECR_KILLS` sets the number of kills; the default suits a test run.
 
+use crate::dice::{Dice, times};
 use crate::full::{corpus, digest, folder, index, run};
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
@@ -10,24 +11,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Small numbers that look random, from a fixed seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 fn kills() -> u64 {
-    std::env::var("BECR_KILLS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(20)
+    times("BECR_KILLS", 20)
 }
 
 fn ids(dir: &Path) -> BTreeSet<String> {
@@ -53,6 +38,10 @@ fn kill_after(folder: &Path, arguments: &[&str], delay: Duration) -> bool {
     let ended = child.try_wait().unwrap();
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
+    // The process that did the work ends with the one that was killed; it may take a moment.
+    if let Ok(lock) = std::fs::File::open(folder.join("live/writer.lock")) {
+        lock.lock().unwrap();
+    }
     if let Some(status) = ended {
         assert!(
             status.success(),
@@ -82,31 +71,43 @@ fn changes_are_all_or_nothing() {
     let names: Vec<&str> = more.iter().map(String::as_str).collect();
     let delete = [&["delete", "live"], &names[..]].concat();
     let compact = ["compact", "live"];
+    let update = ["update", "live", "base.jsonl"];
+    let again = [
+        "index",
+        "base.jsonl",
+        "--out",
+        "live",
+        "--model",
+        "model",
+        "--overwrite",
+    ];
     let base = ids(&folder.join("live"));
     let typical = [
         time(folder, &add),
         time(folder, &delete),
         time(folder, &compact),
+        time(folder, &update),
+        time(folder, &again),
     ];
     let whole: BTreeSet<String> = base.union(&more).cloned().collect();
-    let mut dice = Dice(7);
+    let mut dice = Dice::new(7);
     let mut here = base.clone();
     for round in 0..kills() {
-        // Add when the documents are absent, delete when they are there, compact now and then.
-        let (command, span): (&[&str], _) = match (dice.below(4), here == base) {
+        // Add when the documents are absent, delete when they are there; compact, update and build anew now and then.
+        let (command, span): (&[&str], _) = match (dice.below(6), here == base) {
             (0, _) => (&compact, typical[2]),
+            (1, _) => (&update, typical[3]),
+            (2, _) => (&again, typical[4]),
             (_, true) => (&add, typical[0]),
             (_, false) => (&delete, typical[1]),
         };
         let delay = span.mul_f64(dice.below(1000) as f64 / 1000.0);
         let ended = kill_after(folder, command, delay);
         let now = ids(&folder.join("live"));
-        let after = if command[0] == "compact" {
-            &here
-        } else if here == base {
-            &whole
-        } else {
-            &base
+        let after = match command[0] {
+            "compact" | "update" => &here,
+            "add" => &whole,
+            _ => &base,
         };
         assert!(
             now == here || now == *after,
@@ -132,7 +133,7 @@ fn an_interrupted_build_resumes_to_the_same_index() {
         folder,
         &["index", "all.jsonl", "--out", "whole", "--model", "model"],
     );
-    let mut dice = Dice(11);
+    let mut dice = Dice::new(11);
     for _ in 0..kills() / 4 {
         let _ = std::fs::remove_dir_all(folder.join("killed"));
         // Several interruptions of one build, then its end.

@@ -10,3 +10,12 @@ fn says_how_to_build_it() {
     let told = "--features train -- train own.toml --seed 2";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
 }
+
+#[test]
+fn helps_when_it_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = becr(folder.path(), &["train", "--help"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let told = "cargo run --release --features train -- train own.toml";
+    assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+}

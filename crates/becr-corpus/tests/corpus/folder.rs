@@ -15,7 +15,7 @@ fn notes_in_a_deterministic_order() {
         ("notes/.hidden.md", b"no"),
         ("notes/.git/x.md", b"no"),
         ("notes/picture.png", b"\x89PNG"),
-        ("notes/data.tsv", b"1\tx\n"),
+        ("notes/data.tsv", b"1\tx\ty\n"),
     ]);
     let outcome = files.read(&["notes"], &CorpusOptions::default());
     assert_eq!(outcome.error, None);
@@ -32,8 +32,13 @@ fn notes_in_a_deterministic_order() {
     );
     assert_eq!(
         outcome.report.left_out["file of another kind in a folder"],
-        2
+        1
     );
+    assert_eq!(
+        outcome.report.left_out["table without documents in a folder"],
+        1
+    );
+    assert!(outcome.report.to_string().contains("picture.png"));
     assert_eq!(
         read("single.md", b"# T\nx").documents,
         [document("single.md", "T", "x")]
@@ -107,4 +112,127 @@ fn links_do_not_lead_in_circles() {
     let outcome = files.read(&["notes"], &CorpusOptions::default());
     assert_eq!(outcome.error, None);
     assert_eq!(outcome.ids(), ["a.txt", "link.txt"]);
+}
+
+/// Each file by its own kind: notes, a collection beside them, and JSON that is something else.
+#[test]
+fn a_folder_of_all_sorts() {
+    let files = Files::new(&[
+        ("all/a.md", b"# Owls\nhunt".as_slice()),
+        ("all/b.md", b"mice"),
+        ("all/c.md", b"at night"),
+        ("all/1.json", b"{\"id\":1,\"text\":\"a document\"}\n"),
+        ("all/2.json", b"{\n  \"name\": \"settings\"\n}\n"),
+        ("all/3.json", b"{\"name\": \"settings\", \"size\": 3}"),
+        ("all/4.json", b"[1, 2, 3]"),
+        ("all/part.jsonl", b"{\"id\":2,\"text\":\"another\"}\n"),
+        ("all/Makefile", b"all:\n\tcargo build\n"),
+        (
+            "all/wsj",
+            b"<DOC><DOCNO>w1</DOCNO><TEXT>news</TEXT></DOC>\n",
+        ),
+        ("all/notes.becr/becr.json", b"{}"),
+        ("all/notes.becr/model/vocab.txt", b"no note"),
+        ("all/notes.becr.partial/becr.build", b"a build"),
+        ("all/notes.becr.partial/x.txt", b"no note"),
+    ]);
+    let outcome = files.read(&["all"], &CorpusOptions::default());
+    assert_eq!(outcome.error, None);
+    let expected = ["1", "a.md", "b.md", "c.md", "2", "w1"];
+    assert_eq!(outcome.ids(), expected);
+    let report = outcome.report.to_string();
+    for name in [
+        "2.json",
+        "3.json",
+        "4.json",
+        "Makefile",
+        "all/notes.becr\n",
+        "notes.becr.partial",
+    ] {
+        assert!(report.contains(name), "{name}: {report}");
+    }
+    assert_eq!(
+        outcome.report.left_out["JSON without documents in a folder"],
+        3
+    );
+    assert_eq!(
+        outcome.report.left_out["index of this program in a folder"],
+        2
+    );
+    // A collection that says what it is has to be one.
+    let broken = Files::new(&[("all/part.jsonl", b"{\"name\": 1}\n"), ("all/a.md", b"x")]);
+    let outcome = broken.read(&["all"], &CorpusOptions::default());
+    assert!(
+        outcome.error().contains("part.jsonl:1"),
+        "{}",
+        outcome.error()
+    );
+}
+
+#[test]
+fn the_identity_is_that_of_the_documents() {
+    let files = Files::new(&[("notes/a.md", b"x".as_slice()), ("notes/c.png", b"x")]);
+    let identity = || {
+        let corpus = becr_corpus::Corpus::open(&[files.path("notes")], &CorpusOptions::default());
+        corpus.unwrap().identity().unwrap().to_owned()
+    };
+    let before = identity();
+    std::fs::create_dir_all(files.path("notes/.git")).unwrap();
+    std::fs::create_dir_all(files.path("notes/out.partial")).unwrap();
+    for name in [
+        "notes/.git/x.md",
+        "notes/picture.png",
+        "notes/out.partial/becr.build",
+    ] {
+        std::fs::write(files.path(name), "new").unwrap();
+    }
+    std::fs::write(files.path("notes/c.png"), "changed").unwrap();
+    assert_eq!(identity(), before);
+    std::fs::write(files.path("notes/a.md"), "xy").unwrap();
+    assert_ne!(identity(), before);
+}
+
+/// `/proc/self/mem` is a file that opens and cannot be read at its beginning.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_read_is_skipped() {
+    let files = Files::new(&[("notes/a.txt", b"x"), ("notes/c.txt", b"y")]);
+    std::os::unix::fs::symlink("/proc/self/mem", files.path("notes/b.txt")).unwrap();
+    let outcome = files.read(&["notes"], &CorpusOptions::default());
+    assert!(outcome.error().contains("b.txt"), "{}", outcome.error());
+    let outcome = files.read(&["notes"], &crate::skip());
+    assert_eq!(outcome.error, None);
+    assert_eq!(outcome.ids(), ["a.txt", "c.txt"]);
+    assert_eq!(outcome.report.faults["unreadable"], 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_utf8_are_read() {
+    use std::os::unix::ffi::OsStrExt;
+    let files = Files::new(&[("notes/a.txt", b"x")]);
+    let name = std::ffi::OsStr::from_bytes(b"notes/caf\xe9.md");
+    std::fs::write(files.path("").join(name), "# Coffee\nbeans").unwrap();
+    let outcome = files.read(&["notes"], &CorpusOptions::default());
+    assert_eq!(outcome.ids(), ["a.txt", "caf\u{fffd}.md"]);
+    assert_eq!(outcome.documents[1].title, "Coffee");
+}
+
+#[test]
+fn ids_that_no_index_can_hold_are_named_by_line() {
+    let long = "x".repeat(4097);
+    let lines = format!("{{\"id\":1,\"text\":\"a\"}}\n{{\"id\":\"{long}\",\"text\":\"b\"}}\n");
+    let outcome = read("a.jsonl", lines.as_bytes());
+    assert!(
+        outcome
+            .error()
+            .starts_with("a.jsonl:2: the id has 4097 bytes"),
+        "{}",
+        outcome.error()
+    );
+    let outcome = read_skipping("a.jsonl", lines.as_bytes());
+    assert_eq!(
+        (outcome.ids(), outcome.report.faults["id too long"]),
+        (vec!["1"], 1)
+    );
 }

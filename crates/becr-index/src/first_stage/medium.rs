@@ -4,6 +4,7 @@
 //! publishes: the list goes into the store's own commit, so that both appear in one step. Until then the list is kept
 //! in memory, and files of the commit before are kept on disk, since that one is still the published state.
 
+use crate::durable;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +24,7 @@ pub(super) const META: &str = "meta.json";
 #[derive(Debug, Clone)]
 pub(super) struct Medium {
     files: MmapDirectory,
+    folder: PathBuf,
     /// The list of segments that is read, and written, in the place of the file.
     held: Option<Arc<Mutex<Held>>>,
 }
@@ -40,6 +42,7 @@ impl Medium {
     pub(super) fn open(folder: &Path) -> tantivy::Result<Self> {
         Ok(Self {
             files: MmapDirectory::open(folder)?,
+            folder: folder.to_owned(),
             held: None,
         })
     }
@@ -70,7 +73,7 @@ impl Medium {
             return;
         };
         if let Some(meta) = meta {
-            let _ = self.files.atomic_write(Path::new(META), &meta);
+            let _ = durable::replace(&self.folder.join(META), &meta);
         }
         for path in unneeded {
             let _ = self.files.delete(&path);
@@ -90,8 +93,9 @@ impl Directory for Medium {
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
         let unlocked = || Ok(DirectoryLock::from(Box::new(())));
         // Where commits are held, files go only after the commit that needs them no more, and a reader that comes
-        // too late for one reads the newer commit: nobody has to be kept out.
-        if self.held.is_some() && lock.filepath == META_LOCK.filepath {
+        // too late for one reads the newer commit: nobody has to be kept out. Elsewhere nobody writes to an index that is
+        // read. So readers need no permission to write.
+        if lock.filepath == META_LOCK.filepath {
             return unlocked();
         }
         match self.files.acquire_lock(lock) {
@@ -137,7 +141,8 @@ impl Directory for Medium {
             .flatten();
         match held {
             Some(()) => Ok(()),
-            None => self.files.atomic_write(path, data),
+            // The engine's own way makes files that nobody but their owner can read.
+            None => durable::replace(&self.folder.join(path), data),
         }
     }
 

@@ -11,6 +11,7 @@
 //!   all the same if it has nothing else ("The Who").
 
 mod analysis;
+mod check;
 mod medium;
 mod schema;
 pub mod search;
@@ -20,6 +21,7 @@ mod tests;
 mod writer;
 
 pub use analysis::StemTokenizer;
+pub(crate) use check::check;
 pub use search::{FirstStage, Hit};
 pub use statistics::Counts;
 pub use writer::{BYTES_PER_THREAD, Finished, Writer, threads};

@@ -17,7 +17,7 @@ pub const BYTES_PER_THREAD: usize = 96 << 20;
 const MAX_THREADS: usize = 8;
 
 /// The files of a segment.
-const COMPONENTS: [SegmentComponent; 7] = [
+pub(super) const COMPONENTS: [SegmentComponent; 7] = [
     SegmentComponent::Postings,
     SegmentComponent::Positions,
     SegmentComponent::Terms,

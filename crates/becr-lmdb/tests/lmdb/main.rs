@@ -2,6 +2,7 @@
 
 mod child;
 mod conformance;
+mod damage;
 mod file;
 mod readers;
 mod sharing;

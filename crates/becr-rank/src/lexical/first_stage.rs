@@ -9,8 +9,9 @@ pub(crate) fn first_stage(candidates: &[Candidate<'_>], which: usize) -> f32 {
 
 /// Brings first-stage scores to 0 … 1 within a list.
 pub(crate) struct FirstStageScale {
-    least: f32,
-    range: f32,
+    // Wider than the scores: the distance of two of them may be more than a 32-bit float holds.
+    least: f64,
+    range: f64,
 }
 
 impl FirstStageScale {
@@ -24,8 +25,8 @@ impl FirstStageScale {
         let least = scores().fold(f32::INFINITY, f32::min);
         let most = scores().fold(f32::NEG_INFINITY, f32::max);
         Self {
-            least,
-            range: most - least,
+            least: f64::from(least),
+            range: f64::from(most) - f64::from(least),
         }
     }
 
@@ -33,7 +34,8 @@ impl FirstStageScale {
     pub(crate) fn value(&self, score: Option<f32>) -> f32 {
         match score {
             Some(score) if score.is_finite() && self.range > 0.0 => {
-                ((score - self.least) / self.range).clamp(0.0, 1.0)
+                let place = (f64::from(score) - self.least) / self.range;
+                place.clamp(0.0, 1.0) as f32
             }
             _ => 0.0,
         }
@@ -61,6 +63,8 @@ mod tests {
         assert_eq!(values(&scores), [1.0, 0.0, 0.0, 0.5, 0.0]);
         assert_eq!(values(&[Some(7.0), Some(7.0)]), [0.0, 0.0]);
         assert_eq!(values(&[None]), [0.0]);
+        let far = [Some(-3e38), Some(3e38), Some(0.0)];
+        assert_eq!(values(&far), [0.0, 1.0, 0.5]);
         assert!(values(&[]).is_empty());
     }
 }

@@ -12,7 +12,7 @@ use becr_groups::cost::storage::{Collection, Encoding, Storage, TradeOff, trade_
 use prediction::Forecast;
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use units::{count, positive};
 
@@ -143,6 +143,12 @@ struct PrintedSizes {
     #[serde(skip_serializing_if = "Option::is_none")]
     groups_raw: Option<f64>,
     groups_compressed: f64,
+}
+
+impl Args {
+    pub(crate) fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

@@ -2,7 +2,7 @@
 
 mod write;
 
-use crate::{backend, models};
+use crate::{backend, models, output};
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
 use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
@@ -10,7 +10,7 @@ use becr_model::Layers;
 use becr_text::pieces::Pieces;
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Hidden states of more than this are refused: a look at a text does not need them.
@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.out.display()
         ),
     };
+    output::check_file(&args.out)?;
     let documents = documents(args)?;
     let mut model = models::model(args.model.as_deref())?;
     let mut settings = model.config.settings();
@@ -126,13 +127,25 @@ fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
         } else {
             let bytes =
                 std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))?;
             documents.push(Document {
                 title: String::new(),
-                text: String::from_utf8_lossy(&bytes).into_owned(),
+                text,
             });
         }
     }
     Ok(documents)
+}
+
+/// Says where a file is not UTF-8: to take it for something else would encode other words than it has.
+fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> anyhow::Error {
+    let (bytes, at) = (error.as_bytes(), error.utf8_error().valid_up_to());
+    let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    anyhow::anyhow!(
+        "{}:{line}: not UTF-8: byte {:#04x}; convert the file with iconv",
+        path.display(),
+        bytes[at]
+    )
 }
 
 /// What came out for one text.

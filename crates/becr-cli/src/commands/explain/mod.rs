@@ -8,7 +8,7 @@ mod text;
 use crate::output;
 use crate::ranking::RankArgs;
 use becr::{ExplainAnswer, ExplainOptions, SearchOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Explain the score of a document, or the difference of two
@@ -62,7 +62,16 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
+impl Args {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(page) = &args.html {
+        output::check_file(page)?;
+    }
     let report = report(args)?;
     match &args.html {
         Some(path) => {

@@ -27,7 +27,11 @@ pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
     for document in &report.documents {
         match &document.shading {
             Some(shading) => shaded(&mut out, report, &document.id, shading, term)?,
-            None => writeln!(out, "\n[{}]: the index keeps no texts", document.id)?,
+            None => writeln!(
+                out,
+                "\n[{}]: the index keeps no texts",
+                output::printable(&document.id)
+            )?,
         }
     }
     out.flush()?;
@@ -82,7 +86,7 @@ fn score(
 ) -> anyhow::Result<()> {
     let explanation = &document.explanation;
     let title = output::printable(&document.title);
-    writeln!(out, "\n[{}]  {title}", document.id)?;
+    writeln!(out, "\n[{}]  {title}", output::printable(&document.id))?;
     let place = match (document.rank, document.first_stage_rank) {
         (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
         _ => "not among the candidates of BM25".to_owned(),
@@ -170,7 +174,8 @@ fn difference(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()
         return Ok(());
     };
     writeln!(out)?;
-    let header = ["part", "", &first.id, &second.id, "difference"];
+    let (one, other) = (output::printable(&first.id), output::printable(&second.id));
+    let header = ["part", "", &one, &other, "difference"];
     let mut table = Table::new(header.map(String::from).to_vec(), vec![2, 3, 4]);
     let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
     for ((row, ours), theirs) in difference.rows.iter().zip(ours).zip(theirs) {
@@ -215,7 +220,7 @@ fn shaded(
 ) -> anyhow::Result<()> {
     let words: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
     let paint = Paint::new(words.clone(), term);
-    writeln!(out, "\n[{id}] {}", paint.legend())?;
+    writeln!(out, "\n[{}] {}", output::printable(id), paint.legend())?;
     for (text, words) in [
         (&shading.title, &shading.title_words),
         (&shading.text, &shading.text_words),

@@ -13,7 +13,7 @@ use becr_eval::{Candidates, PairFeatures, Run, ranking, read_candidates, read_fe
 use rayon::prelude::*;
 use report::RerankReport;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Re-rank the run of a first stage
@@ -96,8 +96,18 @@ struct Task<'a> {
     candidates: Vec<&'a (String, f64)>,
 }
 
+impl Args {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    output::check_file(&args.out)?;
     let index = args.rank.open_ranked(&args.index)?;
+    if args.raw {
+        raw::check(&index, &args.rank)?;
+    }
     let candidates = read_candidates(&args.run, args.on_error.into())?;
     output::note_report(&candidates.skipped);
     let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
@@ -109,7 +119,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let tasks = tasks(&candidates, &texts);
     let mut answers = answers(&index, args, &tasks, &features)?;
     if args.raw {
-        raw::check(&index, &args.rank)?;
         raw::rescore(&index, &tasks, &mut answers)?;
     }
 

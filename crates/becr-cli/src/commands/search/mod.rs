@@ -14,7 +14,7 @@ use becr::{
 };
 use becr_rank::MAX_QUERY_WORDS;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Search an index
@@ -155,7 +155,16 @@ impl From<SearchResult> for ResultRow {
     }
 }
 
+impl Args {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(out) = &args.batch.run_out {
+        output::check_file(out)?;
+    }
     let index = args.rank.open(&args.index)?;
     let rank = args.rank_options(&index)?;
     match (&args.batch.queries, &args.batch.run_out) {

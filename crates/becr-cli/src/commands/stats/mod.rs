@@ -6,7 +6,7 @@ use becr_corpus::{QueryOptions, read_queries};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Show what an index holds: documents, sizes, model
@@ -42,6 +42,12 @@ struct StoreOutput {
     per_document: PerDocument,
     coverage: Option<QueryCoverage>,
     digest: Option<String>,
+}
+
+impl Args {
+    pub(crate) fn index(&self) -> &Path {
+        &self.index
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

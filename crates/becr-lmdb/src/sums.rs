@@ -1,0 +1,205 @@
+//! Sums over the rows of every table, kept up with each commit: what a check compares the tables with.
+//!
+//! A row is a hash over table, key and value; the rows of a table are added up, so that a change takes the old row off
+//! and adds the new one, whatever their order. Damage that turns a table into another sound-looking one (a page
+//! overwritten by its neighbour, a flipped bit of a key or of a text) shows in the sum.
+
+use crate::engine::engine;
+use crate::store::Tables;
+use crate::transaction::{Transaction, sealed::Readable};
+use crate::{Snapshot, Store};
+use becr_store::{StoreError, Table};
+use heed::RoTxn;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use twox_hash::XxHash3_64;
+
+/// Where the sums are kept in the table `meta`.
+pub(crate) const SUMS: &str = "sums";
+
+/// The tables that are summed up, by the names that the sums are kept under.
+const TABLES: [(&str, Table); 9] = [
+    ("records", Table::Records),
+    ("numbers", Table::Numbers),
+    ("ids", Table::Ids),
+    ("texts", Table::Texts),
+    ("words", Table::Words),
+    ("spellings", Table::Spellings),
+    ("stems", Table::Stems),
+    ("pairs", Table::Pairs),
+    ("groups", Table::Groups),
+];
+const META: &str = "meta";
+
+/// The rows of one table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct RowSum {
+    rows: u64,
+    sum: u64,
+}
+
+impl RowSum {
+    fn add(&mut self, name: &str, key: &[u8], value: &[u8]) {
+        self.rows = self.rows.wrapping_add(1);
+        self.sum = self.sum.wrapping_add(hash(name, key, value));
+    }
+
+    fn remove(&mut self, name: &str, key: &[u8], value: &[u8]) {
+        self.rows = self.rows.wrapping_sub(1);
+        self.sum = self.sum.wrapping_sub(hash(name, key, value));
+    }
+}
+
+fn hash(name: &str, key: &[u8], value: &[u8]) -> u64 {
+    let table = XxHash3_64::oneshot(name.as_bytes());
+    XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot_with_seed(table, key), value)
+}
+
+fn name(table: Table) -> &'static str {
+    let found = TABLES.iter().find(|(_, other)| *other == table);
+    found.map_or("", |(name, _)| name)
+}
+
+/// The sums of all tables, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sums(BTreeMap<String, RowSum>);
+
+impl Sums {
+    pub(crate) fn add(&mut self, table: Table, key: &[u8], value: &[u8]) {
+        let name = name(table);
+        self.entry(name).add(name, key, value);
+    }
+
+    pub(crate) fn remove(&mut self, table: Table, key: &[u8], value: &[u8]) {
+        let name = name(table);
+        self.entry(name).remove(name, key, value);
+    }
+
+    fn entry(&mut self, name: &str) -> &mut RowSum {
+        self.0.entry(name.to_owned()).or_default()
+    }
+
+    fn get(&self, name: &str) -> RowSum {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+
+    /// Sums the few rows of `meta` up anew, but for the one that the sums are kept in.
+    pub(crate) fn set_meta(&mut self, tables: &Tables, txn: &RoTxn<'_>) -> heed::Result<()> {
+        let sum = sum_of_meta(tables, txn)?;
+        *self.entry(META) = sum;
+        Ok(())
+    }
+
+    pub(crate) fn bytes(&self) -> heed::Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|e| heed::Error::Encoding(e.into()))
+    }
+}
+
+fn sum_of_meta(tables: &Tables, txn: &RoTxn<'_>) -> heed::Result<RowSum> {
+    let mut sum = RowSum::default();
+    for row in tables.meta.iter(txn)? {
+        let (key, value) = row?;
+        if key != SUMS {
+            sum.add(META, key.as_bytes(), value);
+        }
+    }
+    Ok(sum)
+}
+
+/// What walking all tables found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableFindings {
+    /// What is wrong, a sentence each.
+    pub problems: Vec<String>,
+    /// Whether there were sums to compare with: stores of earlier versions have none until they are compacted.
+    pub has_sums: bool,
+}
+
+impl<T: Transaction> Snapshot<T> {
+    pub(crate) fn sums(&self) -> Result<Option<Sums>, StoreError> {
+        self.meta(SUMS)
+    }
+
+    /// Walks every table: keys in order, every row found by its key, and all rows those that were written.
+    pub fn check_tables(&self) -> Result<TableFindings, StoreError> {
+        let sums = self.sums()?;
+        let mut problems = Vec::new();
+        for (name, table) in TABLES {
+            let sum = self.walk(name, table, &mut problems)?;
+            if let Some(sums) = &sums {
+                compare(name, sum, sums.get(name), &mut problems);
+            }
+        }
+        if let Some(sums) = &sums {
+            let sum = sum_of_meta(self.store.tables(), self.txn());
+            let sum = sum.map_err(engine(self.store.path()))?;
+            compare(META, sum, sums.get(META), &mut problems);
+        }
+        Ok(TableFindings {
+            problems,
+            has_sums: sums.is_some(),
+        })
+    }
+
+    fn walk(
+        &self,
+        name: &str,
+        table: Table,
+        problems: &mut Vec<String>,
+    ) -> Result<RowSum, StoreError> {
+        let (rows, engine) = (self.store.tables().rows(table), engine(self.store.path()));
+        let mut sum = RowSum::default();
+        let mut before: Option<Vec<u8>> = None;
+        let (mut unordered, mut lost) = (0u64, 0u64);
+        for row in rows.iter(self.txn()).map_err(&engine)? {
+            let (key, value) = row.map_err(&engine)?;
+            sum.add(name, key, value);
+            unordered += u64::from(before.as_deref().is_some_and(|before| before >= key));
+            let found = rows.get(self.txn(), key).map_err(&engine)?;
+            lost += u64::from(found.is_none_or(|found| found.as_ptr() != value.as_ptr()));
+            before = Some(key.to_vec());
+        }
+        if unordered > 0 {
+            problems.push(format!("the table {name}: {unordered} keys out of order"));
+        }
+        if lost > 0 {
+            let problem = format!("the table {name}: {lost} rows are not found by their keys");
+            problems.push(problem);
+        }
+        Ok(sum)
+    }
+}
+
+fn compare(name: &str, found: RowSum, written: RowSum, problems: &mut Vec<String>) {
+    if found.rows != written.rows {
+        problems.push(format!(
+            "the table {name} has {} rows, {} were written",
+            found.rows, written.rows
+        ));
+    } else if found.sum != written.sum {
+        problems.push(format!(
+            "the table {name}: its {} rows are not those that were written",
+            found.rows
+        ));
+    }
+}
+
+impl Store {
+    /// Gives a store of an earlier version the sums that [`Snapshot::check_tables`] compares with, as its rows are now.
+    pub fn add_sums(&self) -> Result<(), StoreError> {
+        let engine = engine(self.path());
+        let snapshot = Snapshot::new(self, self.write_transaction()?);
+        if snapshot.sums()?.is_some() {
+            return Ok(());
+        }
+        let mut sums = Sums::default();
+        for (name, table) in TABLES {
+            *sums.entry(name) = snapshot.walk(name, table, &mut Vec::new())?;
+        }
+        let mut txn = snapshot.into_transaction();
+        sums.set_meta(self.tables(), txn.txn()).map_err(&engine)?;
+        let bytes = sums.bytes().map_err(&engine)?;
+        let put = self.tables().meta.put(&mut txn.txn, SUMS, &bytes);
+        put.and_then(|()| txn.txn.commit()).map_err(&engine)
+    }
+}
