@@ -16,19 +16,49 @@ mod supervise;
 
 use clap::Parser;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use supervise::Ended;
 
 /// Search and re-rank with BERT-quality matching on plain CPUs.
 #[derive(Parser)]
-#[command(name = "becr", version, about, long_about = None, propagate_version = true)]
+#[command(name = "becr", version = version(), about, long_about = None, propagate_version = true)]
 struct Cli {
+    /// When to use colours and bold type.
+    #[arg(long, global = true, value_enum, default_value_t, env = "BECR_COLOR")]
+    color: output::Colour,
     #[command(subcommand)]
     command: commands::Command,
 }
 
+/// Number, what was built in, and what this processor computes with.
+fn version() -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(described)
+}
+
+fn described() -> String {
+    let features: Vec<&str> = [
+        ("train", cfg!(feature = "train")),
+        ("burn", cfg!(feature = "burn")),
+        ("cuda", cfg!(feature = "cuda-plain")),
+    ]
+    .into_iter()
+    .filter_map(|(name, on)| on.then_some(name))
+    .collect();
+    let features = match features.is_empty() {
+        true => "none".to_owned(),
+        false => features.join(", "),
+    };
+    let engine = becr_footprint::Engine::new();
+    let engine = engine.map_or("none", |engine| engine.implementation().name());
+    let version = env!("CARGO_PKG_VERSION");
+    format!("{version} (features: {features}; engine: {engine})")
+}
+
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    match run(&command) {
+    let cli = Cli::parse();
+    output::choose_colour(cli.color);
+    match run(&cli.command) {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -2,8 +2,48 @@
 
 use anyhow::Context;
 use std::borrow::Cow;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// When to use colours and bold type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Sets when to use colours, once.
+pub(crate) fn choose_colour(colour: Colour) {
+    let _ = COLOUR.set(colour);
+}
+
+/// Whether standard output takes colours.
+pub(crate) fn has_colours() -> bool {
+    match COLOUR.get().copied().unwrap_or_default() {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => {
+            let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            io::stdout().is_terminal() && !refused
+        }
+    }
+}
+
+/// Bold type, where there is any.
+pub(crate) fn bold(text: &str) -> Cow<'_, str> {
+    match has_colours() && !text.is_empty() {
+        true => format!("\x1b[1m{text}\x1b[0m").into(),
+        false => text.into(),
+    }
+}
 
 /// Standard output, buffered. Write to it with `writeln!(out, …)?`: a closed pipe then surfaces as an
 /// error that `main` turns into a quiet end, where `println!` would panic.

@@ -1,6 +1,6 @@
 //! A model with its tokenizer: text in, footprints out.
 
-use crate::{Backend, EncodeError, NativeEncoder};
+use crate::{Backend, EncodeError, NativeEncoder, Precision};
 use becr_model::{Model, TokenizerFile};
 use becr_text::pieces::{TokenizerError, WordPieces};
 use std::path::Path;
@@ -27,14 +27,19 @@ pub fn word_pieces(file: &TokenizerFile) -> Result<WordPieces, TokenizerError> {
 }
 
 impl Encoder {
-    /// Opens a model directory for encoding on the CPU.
+    /// Opens a model directory for encoding on the CPU, in f32.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, EncodeError> {
         Self::of_model(Model::read(directory)?)
     }
 
-    /// Takes a model for encoding on the CPU.
+    /// Takes a model for encoding on the CPU, in f32.
     pub fn of_model(model: Model) -> Result<Self, EncodeError> {
-        let backend = NativeEncoder::new(&model.config, model.weights)?;
+        Self::with_precision(model, Precision::F32)
+    }
+
+    /// Takes a model for encoding on the CPU in the given precision.
+    pub fn with_precision(model: Model, precision: Precision) -> Result<Self, EncodeError> {
+        let backend = NativeEncoder::with_precision(&model.config, model.weights, precision)?;
         Self::new(&model.tokenizer, Box::new(backend))
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `backend` | what an implementation of the forward pass takes and gives |
 //! | `native` | the forward pass on CPUs, on the vector code of `kernel` |
+//! | `precision` | f32 or int8 |
 //! | `encoder` | a model with its tokenizer |
 //! | `documents` | documents: even segments, one footprint per WordPiece, streams |
 //! | `groups` | token groups: words, pairs, WordPieces |
@@ -43,6 +44,7 @@ mod error;
 mod groups;
 mod kernel;
 mod native;
+mod precision;
 mod query;
 mod raw;
 
@@ -54,4 +56,5 @@ pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
 pub use native::NativeEncoder;
+pub use precision::Precision;
 pub use raw::RawDocument;

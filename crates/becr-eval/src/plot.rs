@@ -1,6 +1,7 @@
 //! A self-contained SVG plot of means with error bars, as the paper's figure on query length.
 
 use crate::stats::Estimate;
+use becr_basics::escape;
 use std::fmt::{self, Write};
 
 /// Panels under one another, one for each measure, with a common legend.
@@ -307,22 +308,6 @@ fn shorten(name: &str) -> String {
             name.chars().skip(length - LONGEST + 1).collect::<String>()
         ),
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // XML has no way to hold other control characters.
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

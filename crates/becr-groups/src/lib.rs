@@ -7,7 +7,7 @@
 //! | module or type | job |
 //! |---|---|
 //! | [`Counter`] | words and pairs of a corpus (or of queries) → a [`CountFile`]; many can be merged |
-//! | [`Sources`], [`Rules`] | counts, log, vocabulary → a [`GroupList`] and a [`Report`] |
+//! | [`Sources`], [`Rules`] | counts, log, vocabulary → a [`GroupList`] and a [`SelectionReport`] |
 //! | [`GroupList`] | the groups in order, with document frequencies; [`Coverage`] of given queries |
 //! | [`cost`] | the paper's storage and operation counts, for any collection |
 //!
@@ -58,7 +58,7 @@ pub use coverage::{Coverage, Share};
 pub use error::Error;
 pub use file::{CountFile, Entries, Entry, Totals};
 pub use list::{Group, GroupList, Groups};
-pub use report::{Cut, Kept, Report};
+pub use report::{Cut, Kept, SelectionReport};
 pub use selection::{Rules, Sources};
 pub use usefulness::RecordBytes;
 pub use vocabulary::Vocabulary;

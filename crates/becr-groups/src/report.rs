@@ -9,7 +9,7 @@ use std::fmt;
 
 /// The outcome of a selection, for people ([`fmt::Display`]) and for programs ([`Serialize`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct SelectionReport {
     /// The rules that were followed.
     pub rules: Rules,
     /// The largest distance between the words of a pair.
@@ -77,7 +77,7 @@ impl Cut {
     }
 }
 
-impl Report {
+impl SelectionReport {
     pub(crate) fn new(counts: &CountFile, vocabulary: &Vocabulary, rules: &Rules) -> Self {
         Self {
             rules: *rules,
@@ -116,7 +116,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SelectionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let corpus = &self.corpus;
         writeln!(

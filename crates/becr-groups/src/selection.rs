@@ -8,7 +8,7 @@
 use crate::Error;
 use crate::file::{CountFile, Entries, Entry, is_pair};
 use crate::list::{GroupList, Writer};
-use crate::report::Report;
+use crate::report::SelectionReport;
 use crate::usefulness::{RecordBytes, Usefulness};
 use crate::vocabulary::Vocabulary;
 use std::collections::BTreeMap;
@@ -56,10 +56,10 @@ pub struct Sources<'a> {
 
 impl Sources<'_> {
     /// Chooses by `rules` and writes the list to `out`.
-    pub fn select(&self, rules: &Rules, out: &Path) -> Result<(GroupList, Report), Error> {
+    pub fn select(&self, rules: &Rules, out: &Path) -> Result<(GroupList, SelectionReport), Error> {
         let totals = self.counts.totals();
         let mut writer = Writer::create(out, self.counts.window(), totals.documents)?;
-        let mut report = Report::new(self.counts, self.vocabulary, rules);
+        let mut report = SelectionReport::new(self.counts, self.vocabulary, rules);
         let mut cutoff = self.cutoff(rules)?;
         let mut candidates = Candidates::open(self)?;
         while candidates.advance()? {

@@ -4,6 +4,8 @@
 //! slots are sorted where they lie when a run is written, so that no second copy is ever needed, and it
 //! never grows past its limit unless a single document asks for it.
 
+use becr_basics::mix;
+
 /// One counted group: `key` is what [`crate::counter`] made of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
@@ -128,13 +130,6 @@ impl Table {
 /// Slots that hold `keys` with a fifth of them free.
 fn slots_for(keys: usize) -> usize {
     keys.saturating_add(keys / 4).max(FEWEST_SLOTS)
-}
-
-/// Every bit of the result depends on every bit of `key` (the finaliser of SplitMix64).
-fn mix(key: u64) -> u64 {
-    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    key ^ (key >> 31)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ impl SpoolWriter {
                 .out
                 .finish()?
                 .into_inner()
-                .map_err(|e| e.into_error())?;
+                .map_err(std::io::IntoInnerError::into_error)?;
             file.sync_all()?;
             fs::rename(&self.unfinished, &self.path)
         };

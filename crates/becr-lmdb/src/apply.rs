@@ -6,7 +6,7 @@ use crate::sums::{SUMS, Sums};
 use crate::transaction::WriteTransaction;
 use crate::{Snapshot, Store};
 use becr_store::{
-    Batch, DocumentFrequency, GroupRecord, Stem, StoreError, Table, WriteStore, keys,
+    Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, Table, WriteStore, keys,
 };
 use heed::RwTxn;
 use rustix::io::Errno;
@@ -60,13 +60,6 @@ impl WriteStore for Store {
 }
 
 impl Snapshot<WriteTransaction<'_>> {
-    /// Notes that the first stage has yet to commit the change of a document.
-    pub fn note(&mut self, id: &str) -> Result<(), StoreError> {
-        let pending = self.store.tables().pending;
-        let noted = pending.put(&mut self.transaction.txn, &keys::of_text(id), id);
-        noted.map_err(engine(self.store.path()))
-    }
-
     /// Strikes notes of documents off which the first stage had yet to commit, as indexes of earlier versions have them.
     pub fn settle(&mut self, ids: &[String]) -> Result<(), StoreError> {
         let pending = self.store.tables().pending;
@@ -143,7 +136,8 @@ impl Writing<'_> {
                     .ok_or_else(|| self.damaged(format!("the stem {}", change.stem)))?,
                 None => Stem::default(),
             };
-            stem.change(change);
+            stem.change(change)
+                .ok_or_else(|| self.miscounted(format!("the stem {}", change.stem)))?;
             self.put(Table::Stems, &key, &stem.bytes())
                 .map_err(&engine)?;
         }
@@ -173,7 +167,10 @@ impl Writing<'_> {
             };
             let frequency = DocumentFrequency::read(bytes)
                 .ok_or_else(|| self.damaged(format!("the pair {}", changed.pair)))?;
-            let bytes = frequency.changed(changed.change).bytes();
+            let bytes = frequency
+                .changed(changed.change)
+                .ok_or_else(|| self.miscounted(format!("the pair {}", changed.pair)))?
+                .bytes();
             self.put(Table::Pairs, &key, &bytes).map_err(&engine)?;
         }
         Ok(())
@@ -202,6 +199,14 @@ impl Writing<'_> {
             path: self.path.to_owned(),
             what,
             reason: "it cannot be read".into(),
+        }
+    }
+
+    fn miscounted(&self, what: String) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.to_owned(),
+            what,
+            reason: MISCOUNTED.into(),
         }
     }
 }

@@ -6,8 +6,8 @@
 //! is whole if all pages that it lacks are free.
 //!
 //! The layout is that of LMDB's data version 1, in the machine's byte order: pages begin with 16 bytes, of which
-//! bytes 10 and 11 are flags and 12 and 13 the end of the places of the nodes; pages 0 and 1 are the headers of the
-//! last two transactions.
+//! bytes 10 and 11 are flags and 12 and 13 the end of the node offsets; pages 0 and 1 are the meta pages of the last two
+//! transactions.
 
 use crate::engine::engine;
 use becr_store::StoreError;
@@ -25,7 +25,7 @@ pub(crate) const BIG: u16 = 0x01;
 pub(crate) const NONE: u64 = u64::MAX;
 /// A tree of pages is never deeper; deeper is damage.
 pub(crate) const DEPTH: usize = 32;
-/// How often a header is looked for while a writer goes on to the next.
+/// How often the meta page of the read transaction is looked for while a writer goes on committing.
 pub(crate) const TRIES: usize = 100;
 
 /// Refuses a file that was cut short. Never changes it.
@@ -35,25 +35,25 @@ pub(crate) fn check(env: &Env<WithoutTls>, dir: &Path) -> Result<(), StoreError>
     let file = env.try_clone_inner_file().map_err(engine(dir))?;
     let page = u64::from(env.stat().page_size);
     for _ in 0..TRIES {
-        // The file only grows, and pages are written before the header that counts them: what is asked for first must be
-        // the header.
+        // The file only grows, and pages are written before the meta page that counts them, so the meta page must be read
+        // before the length.
         let expected = (env.info().last_page_number as u64 + 1) * page;
         if file.metadata().map_err(io())?.len() >= expected {
             return Ok(());
         }
-        // While this transaction lives, a writer leaves the pages that it sees alone.
+        // While this read transaction lives, no writer reuses the pages that it sees.
         let txn = env.read_txn().map_err(engine(dir))?;
-        let Some(header) = FileHeader::read(&file, page, txn.id() as u64) else {
+        let Some(meta) = MetaPage::read(&file, page, txn.id() as u64) else {
             continue;
         };
         let found = file.metadata().map_err(io())?.len();
-        let expected = (header.last_page + 1) * page;
+        let expected = (meta.last_page + 1) * page;
         if found >= expected {
             return Ok(());
         }
-        let lacking = found / page..header.last_page + 1;
+        let lacking = found / page..meta.last_page + 1;
         let pages = Pages { file: &file, page };
-        if pages.all_free(header.free_root, lacking) == Some(true) {
+        if pages.all_free(meta.free_root, lacking) == Some(true) {
             return Ok(());
         }
         return Err(StoreError::Truncated {
@@ -65,19 +65,19 @@ pub(crate) fn check(env: &Env<WithoutTls>, dir: &Path) -> Result<(), StoreError>
     Err(StoreError::Damaged {
         path,
         what: "the store's file".into(),
-        reason: "its headers are not those of the transaction that is read".into(),
+        reason: "its meta pages do not belong to the transaction that is read".into(),
     })
 }
 
-/// What the header of a transaction says.
-struct FileHeader {
+/// What the meta page of a transaction says.
+struct MetaPage {
     /// Where the tree of free pages begins.
     free_root: u64,
     last_page: u64,
 }
 
-impl FileHeader {
-    /// The header of a transaction; `None` if it is there no more, or cannot be read.
+impl MetaPage {
+    /// The meta page of a transaction; `None` if it was overwritten, or cannot be read.
     fn read(file: &File, page: u64, transaction: u64) -> Option<Self> {
         (0..2).find_map(|number| {
             let mut bytes = [0; 152];

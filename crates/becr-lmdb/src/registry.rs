@@ -1,8 +1,8 @@
 //! The stores that this process has open: one environment for each file.
 //!
-//! LMDB must not open a file twice in one process: closing the second environment would drop the locks of the first. Paths do
-//! not tell: a folder may be reached by a link, be renamed, or be replaced by another. So stores are known by the device
-//! and inode of their file.
+//! LMDB must not open a file twice in one process: closing the second environment would release the file locks of the first.
+//! Comparing paths is not enough, since a folder may be reached by a link, renamed, or replaced by another: stores are
+//! identified by the device and inode of their file.
 
 use crate::engine::engine;
 use crate::store::Inner;
@@ -29,7 +29,7 @@ impl FileId {
     }
 }
 
-/// A store that is open, or is being closed: then nobody can have it any more, but its files are still in use.
+/// A store that is open, or is being closed: then the weak reference is dead, but the files are still in use.
 struct Entry {
     store: Weak<Inner>,
     /// The path that the engine knows it by.
@@ -90,10 +90,17 @@ pub(crate) fn shared(
                 continue;
             }
         };
-        if known.contains_key(&opening.file) {
-            // The folder was replaced just now by one that is open under another path. To close this environment would
-            // drop the locks of the other: it stays open, unused.
-            std::mem::forget(opening);
+        if let Some(entry) = known.get(&opening.file) {
+            if entry.store.strong_count() > 0 {
+                // Between `metadata` and `open` the folder was replaced by one that is open under another path. Closing
+                // this second environment would release the locks of the first: leak it.
+                std::mem::forget(opening);
+            } else {
+                // The entry is of a store whose file was deleted and whose environment is closed: the system has used its
+                // inode again. Its entry goes in a moment.
+                drop(opening);
+                guard = wait(guard);
+            }
             continue;
         }
         let (file, path) = (opening.file, opening.env.path().to_owned());

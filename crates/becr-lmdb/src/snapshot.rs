@@ -5,7 +5,8 @@ use crate::store::COMPANION;
 use crate::transaction::{ReadTransaction, Transaction};
 use crate::{Store, env, pool};
 use becr_store::{
-    DocumentFrequency, Findings, Found, GroupRecord, Record, Stem, StoreError, Text, Totals, keys,
+    DocumentFrequency, FoundRecord, GroupRecord, Record, Stem, StoreError, StoreFindings, Text,
+    Totals, keys,
 };
 use becr_text::groups::TokenGroup;
 use heed::RoTxn;
@@ -45,7 +46,7 @@ impl<T: Transaction> Snapshot<T> {
     }
 
     /// Checks the store against itself: [`becr_store::verify()`].
-    pub fn verify(&self) -> Result<Findings, StoreError> {
+    pub fn verify(&self) -> Result<StoreFindings, StoreError> {
         becr_store::verify(self)
     }
 
@@ -101,7 +102,7 @@ impl<T: Transaction> Snapshot<T> {
     ///
     /// Records that are in memory cost a look into the tree and a touch. One that is slow to touch is not, and
     /// asked for; after a few of these, the whole list is.
-    pub(crate) fn find(&self, numbers: &[u64]) -> Result<Vec<Option<Found<'_>>>, StoreError> {
+    pub(crate) fn find(&self, numbers: &[u64]) -> Result<Vec<Option<FoundRecord<'_>>>, StoreError> {
         let mut found = Vec::with_capacity(numbers.len());
         let mut slow = 0;
         for &number in numbers {
@@ -117,7 +118,7 @@ impl<T: Transaction> Snapshot<T> {
                     }
                 }
             }
-            found.push(bytes.map(|bytes| Found::new(number, bytes, self.store.path())));
+            found.push(bytes.map(|bytes| FoundRecord::new(number, bytes, self.store.path())));
         }
         Ok(found)
     }
@@ -144,11 +145,11 @@ impl<T: Transaction> Snapshot<T> {
     }
 
     /// A transaction belongs to one thread at a time, so each thread takes a snapshot of its own. It may be
-    /// a later one: then a record that has just been replaced is not prefetched. Nor is any where no snapshot is
-    /// to be had.
+    /// a later one: then a record that has just been replaced is not prefetched. Without a free reader slot
+    /// nothing is prefetched.
     pub(crate) fn prefetch_together(&self, numbers: &[u64]) {
-        let store = &self.store;
-        pool::each_part(numbers, |part| {
+        let store = self.store.clone();
+        pool::each_part(numbers, move |part| {
             let Ok(snapshot) = store.snapshot() else {
                 return;
             };

@@ -265,7 +265,7 @@ impl Store {
         let begin = || self.inner.env.clone().static_read_txn();
         let txn = match begin() {
             Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => {
-                // Processes that were killed may have left theirs.
+                // Killed processes may have left their slots taken.
                 self.inner
                     .env
                     .clear_stale_readers()
@@ -291,7 +291,7 @@ impl Store {
     }
 
     pub(crate) fn write_transaction(&self) -> Result<WriteTransaction<'_>, StoreError> {
-        // Pages that a killed reader saw would never be used again. Failing to find out costs space alone.
+        // The reader slot of a killed process would keep pages from being reused. If this fails, the file only grows.
         let _ = self.inner.env.clear_stale_readers();
         let txn = self.inner.env.write_txn();
         Ok(WriteTransaction::new(txn.map_err(engine(self.path()))?))

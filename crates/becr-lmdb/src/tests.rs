@@ -147,7 +147,7 @@ fn unreadable_statistics_are_damage() {
     }
 }
 
-/// Prefetching only makes reading faster: without a place for another reader it does nothing.
+/// Prefetching only makes reading faster: without a free reader slot it does nothing.
 #[test]
 fn prefetching_never_fails() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A store in memory, for tests and small tools. It is also the shortest answer to what a store has to do.
+//! A store in memory, for tests and small tools. It is also the shortest example of a store.
 //!
 //! Rows are kept in as many versions as somebody can see: a [`Snapshot`] is a generation's number, costs nothing and stays as
 //! it is.

@@ -3,7 +3,7 @@
 
 use crate::store::{Snapshot, damaged, name};
 use becr_store::{
-    Answer, DocumentStore, FetchBuffer, Found, GroupRecord, Header, Question, StoreContents,
+    Answer, DocumentStore, FetchBuffer, FoundRecord, GroupRecord, Header, Question, StoreContents,
     StoreError, Table, Text, VisitRecords, VisitRows, keys,
 };
 use becr_text::groups::TokenGroup;
@@ -73,8 +73,8 @@ impl<W> DocumentStore for Snapshot<W> {
                 buffer.push(self.get(Table::Records, &number.to_be_bytes()).as_deref());
             }
             let found = chunk.iter().zip(buffer.values());
-            let found: Vec<Option<Found<'_>>> = found
-                .map(|(&number, bytes)| bytes.map(|bytes| Found::new(number, bytes, name())))
+            let found: Vec<Option<FoundRecord<'_>>> = found
+                .map(|(&number, bytes)| bytes.map(|bytes| FoundRecord::new(number, bytes, name())))
                 .collect();
             if visit(at * CHUNK, &found).is_break() {
                 break;

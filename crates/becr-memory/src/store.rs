@@ -2,8 +2,8 @@
 
 use crate::tables::Tables;
 use becr_store::{
-    Batch, DocumentFrequency, GroupRecord, Header, Stem, StoreError, Table, Totals, WriteStore,
-    keys,
+    Batch, DocumentFrequency, GroupRecord, Header, MISCOUNTED, Stem, StoreError, Table, Totals,
+    WriteStore, keys,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -179,10 +179,10 @@ impl WriteStore for Store {
     }
 }
 
-type Row = (Table, Vec<u8>, Option<Vec<u8>>);
+type WrittenRow = (Table, Vec<u8>, Option<Vec<u8>>);
 
 /// What a change writes: rows in the order in which they count, later ones over earlier ones.
-fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<Row>, StoreError> {
+fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<WrittenRow>, StoreError> {
     let mut rows = Vec::new();
     let mut set = |table, key: &[u8], value: Option<Vec<u8>>| {
         rows.push((table, key.to_vec(), value));
@@ -216,7 +216,9 @@ fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<Row>, StoreError> 
     }
     for change in &batch.stems {
         let mut stem = before.stem(&change.stem)?;
-        stem.change(change);
+        let name = || format!("the stem {}", change.stem);
+        stem.change(change)
+            .ok_or_else(|| damaged(name(), MISCOUNTED))?;
         set(
             Table::Stems,
             &keys::of_text(&change.stem),
@@ -235,7 +237,9 @@ fn rows<W>(before: &Snapshot<W>, batch: &Batch) -> Result<Vec<Row>, StoreError> 
         let key = keys::of_text(&changed.pair).into_owned();
         let new = pairs.get(&key).copied();
         if let Some(frequency) = new.map_or_else(|| before.pair(&key), |new| Ok(Some(new)))? {
-            pairs.insert(key, frequency.changed(changed.change));
+            let name = || format!("the pair {}", changed.pair);
+            let changed = frequency.changed(changed.change);
+            pairs.insert(key, changed.ok_or_else(|| damaged(name(), MISCOUNTED))?);
         }
     }
     for (key, frequency) in pairs {

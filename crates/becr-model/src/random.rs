@@ -2,6 +2,7 @@
 
 use crate::Config;
 use crate::weights::{Matrix, Source, Weights};
+use becr_basics::SplitMix64;
 use std::convert::Infallible;
 
 impl Weights {
@@ -11,7 +12,7 @@ impl Weights {
     /// `spread` multiplies the deviation (1.0 is BERT's) and gives biases and norms life too when above 1.
     pub fn random(config: &Config, seed: u64, spread: f32) -> Self {
         let mut source = Random {
-            state: seed,
+            bits: SplitMix64::new(seed),
             spread,
         };
         match Self::build(config, &mut source) {
@@ -22,23 +23,14 @@ impl Weights {
 }
 
 struct Random {
-    state: u64,
+    bits: SplitMix64,
     spread: f32,
 }
 
 impl Random {
-    /// SplitMix64: eight lines, and good enough for weights that mean nothing.
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     /// Sum of four uniform numbers, which is close to normal and has no tails; deviation 1.
     fn normal(&mut self) -> f32 {
-        let bits = self.next();
+        let bits = self.bits.next_u64();
         let sum: u64 = (0..4).map(|i| (bits >> (16 * i)) & 0xffff).sum();
         (sum as f32 / 65_535.0 - 2.0) * 3f32.sqrt()
     }

@@ -169,8 +169,8 @@ impl Ranker {
 impl Explanation {
     /// The contributions as one flat table, which sums to the score: a row per query term, the document vector,
     /// a row per feature, CLS.
-    pub fn rows(&self) -> Vec<Row> {
-        let row = |part: Part, name: &str, contribution: f64| Row {
+    pub fn rows(&self) -> Vec<ContributionRow> {
+        let row = |part: Part, name: &str, contribution: f64| ContributionRow {
             part,
             name: name.to_owned(),
             contribution,
@@ -180,7 +180,7 @@ impl Explanation {
             .iter()
             .map(|term| row(Part::Deep, &term.term.word, term.contribution));
         let of = |part: Part| {
-            move |feature: &FeaturePart| Row {
+            move |feature: &FeaturePart| ContributionRow {
                 part,
                 name: feature.name.clone(),
                 contribution: feature.contribution,
@@ -196,9 +196,9 @@ impl Explanation {
 
     /// What makes this document's score differ from another's for the same query: their [`Explanation::rows`]
     /// subtracted. The differences sum to the difference of the scores.
-    pub fn difference(&self, other: &Self) -> Vec<Row> {
+    pub fn difference(&self, other: &Self) -> Vec<ContributionRow> {
         let rows = self.rows().into_iter().zip(other.rows());
-        rows.map(|(ours, theirs)| Row {
+        rows.map(|(ours, theirs)| ContributionRow {
             contribution: ours.contribution - theirs.contribution,
             ..ours
         })
@@ -208,7 +208,7 @@ impl Explanation {
 
 /// A line of an explanation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct ContributionRow {
     /// The part it belongs to.
     pub part: Part,
     /// The query term or feature.

@@ -146,7 +146,7 @@ mod shading;
 mod vector;
 
 pub use error::RankError;
-pub use explain::{Cell, Explanation, FeaturePart, Part, Row, TermPart};
+pub use explain::{Cell, ContributionRow, Explanation, FeaturePart, Part, TermPart};
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
 pub use options::{Options, Parts, Variant};
@@ -154,5 +154,5 @@ pub use order::ranking;
 pub use query::{GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
 pub use raw::RawVectors;
-pub use score::{Candidate, RankWorkspace, Scored, Timing};
+pub use score::{Candidate, RankWorkspace, ScoreTiming, Scored};
 pub use shading::{ShadedWord, Shading};

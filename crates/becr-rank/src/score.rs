@@ -5,7 +5,7 @@ use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
 use crate::vector::Related;
 use crate::{RankError, RankQuery, Ranker};
 use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
-use becr_store::{DocumentStore, FetchBuffer, Found, Record};
+use becr_store::{DocumentStore, FetchBuffer, FoundRecord, Record};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub struct Scored {
 
 /// Where the time of scoring went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timing {
+pub struct ScoreTiming {
     /// Finding the records, reading and checking them.
     pub fetch: Duration,
     /// Lexical features.
@@ -63,7 +63,7 @@ pub(crate) struct Buffers {
     pub(crate) log_sums: Vec<f32>,
     pub(crate) lexical: [f32; COUNT],
     pub(crate) named: Vec<Option<f32>>,
-    pub(crate) timing: Timing,
+    pub(crate) timing: ScoreTiming,
 }
 
 impl RankWorkspace {
@@ -73,7 +73,7 @@ impl RankWorkspace {
     }
 
     /// Where the time of the last [`Ranker::score`] went.
-    pub fn timing(&self) -> Timing {
+    pub fn timing(&self) -> ScoreTiming {
         self.buffers.timing
     }
 }
@@ -157,12 +157,12 @@ impl Ranker {
             .into());
         }
         let RankWorkspace { fetch, buffers } = work;
-        buffers.timing = Timing::default();
+        buffers.timing = ScoreTiming::default();
         let mut waiting = Instant::now();
         let numbers: Vec<u64> = candidates.iter().map(|c| c.number).collect();
         let scale = FirstStageScale::new(candidates);
         let (mut missing, mut fault) = (None, None);
-        let mut chunk = |first: usize, found: &[Option<Found<'_>>]| -> Result<(), E> {
+        let mut chunk = |first: usize, found: &[Option<FoundRecord<'_>>]| -> Result<(), E> {
             buffers.timing.fetch += waiting.elapsed();
             for (at, record) in found.iter().enumerate() {
                 let place = first + at;

@@ -48,19 +48,19 @@ pub enum StoreError {
     Missing(PathBuf),
     /// The folder has another store than the one that is open under its path.
     #[error(
-        "{}: the store was replaced by another one while the old one is still in use here; let go of the old one, \
-         its snapshots too, and open it again", .0.display()
+        "{}: the store was replaced by another one while the old one is still in use here; drop the old store and its \
+         snapshots, then open it again", .0.display()
     )]
     Replaced(PathBuf),
     /// Too many snapshots at a time.
     #[error(
-        "{}: all {readers} places for readers are taken; let go of snapshots, or end other programs that read the index",
+        "{}: all {readers} reader slots are taken; drop snapshots, or end other programs that read the index",
         path.display()
     )]
     Readers {
         /// The store.
         path: PathBuf,
-        /// How many places there are.
+        /// How many slots there are.
         readers: u32,
     },
     /// The file where readers enter themselves cannot be written.

@@ -5,13 +5,13 @@ use std::path::Path;
 
 /// A record that was found and not yet read.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct FoundRecord<'a> {
     number: u64,
     bytes: &'a [u8],
     source: &'a Path,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundRecord<'a> {
     /// The bytes of a document's record; `source` is the store's name in errors.
     pub fn new(number: u64, bytes: &'a [u8], source: &'a Path) -> Self {
         Self {

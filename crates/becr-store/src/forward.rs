@@ -4,8 +4,8 @@
 //! that frequencies, positions, distances and pairs of any query's words can be read off in one pass. Common
 //! words are met early and get small numbers, which take one byte: under two bytes a word on average.
 
-use crate::varint;
 use crate::wanted::{PIECE, Wanted};
+use becr_basics::varint;
 
 /// The words of a document, title and body apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,12 +30,12 @@ pub struct ForwardIndex<'a> {
 impl Words {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(2 * (self.title.len() + self.body.len()) + 4);
-        varint::push(self.title.len() as u32, &mut bytes);
-        varint::push(self.body.len() as u32, &mut bytes);
+        varint::push(self.title.len() as u64, &mut bytes);
+        varint::push(self.body.len() as u64, &mut bytes);
         self.title
             .iter()
             .chain(&self.body)
-            .for_each(|&word| varint::push(word, &mut bytes));
+            .for_each(|&word| varint::push(word.into(), &mut bytes));
         bytes
     }
 }

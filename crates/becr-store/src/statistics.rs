@@ -50,14 +50,17 @@ impl DocumentFrequency {
         bytes
     }
 
-    /// The frequency after a change; never below nothing.
-    pub fn changed(self, change: FrequencyChange) -> Self {
-        Self {
-            title: self.title.saturating_add_signed(change.title),
-            body: self.body.saturating_add_signed(change.body),
-        }
+    /// The frequency after a change; `None` if it would fall below nothing: then it was wrong before.
+    pub fn changed(self, change: FrequencyChange) -> Option<Self> {
+        Some(Self {
+            title: self.title.checked_add_signed(change.title)?,
+            body: self.body.checked_add_signed(change.body)?,
+        })
     }
 }
+
+/// What is wrong with a count that would fall below nothing.
+pub const MISCOUNTED: &str = "it counts fewer documents than are to be taken from it";
 
 /// A change of a document frequency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -110,10 +113,11 @@ impl Stem {
         rest.is_empty().then_some(Self { frequency, words })
     }
 
-    /// Counts a change in.
-    pub fn change(&mut self, change: &StemChange) {
-        self.frequency = self.frequency.changed(change.change);
+    /// Counts a change in; `None` if the frequency would fall below nothing.
+    pub fn change(&mut self, change: &StemChange) -> Option<()> {
+        self.frequency = self.frequency.changed(change.change)?;
         self.words.extend(&change.words);
+        Some(())
     }
 
     /// As it is stored: the document frequencies, then the numbers of the words.

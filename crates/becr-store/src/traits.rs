@@ -7,7 +7,7 @@
 //! An embedded implementation lends what lies in its memory map; one that has to fetch puts the bytes into the
 //! caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer and use it again for every query.
 
-use crate::{DocumentFrequency, FetchBuffer, Found, GroupRecord, Header, Stem, StoreError};
+use crate::{DocumentFrequency, FetchBuffer, FoundRecord, GroupRecord, Header, Stem, StoreError};
 use crate::{Text, Totals};
 use becr_text::groups::TokenGroup;
 use std::ops::ControlFlow;
@@ -32,7 +32,7 @@ pub trait DocumentStore {
     /// place of the first one, then the records, `None` where there is no document. One request, however many chunks
     /// the answer has.
     ///
-    /// They are found, and not yet read: [`Found::check`] does that when a record's turn comes, and leaves it in the
+    /// They are found, and not yet read: [`FoundRecord::check`] does that when a record's turn comes, and leaves it in the
     /// processor's cache for whoever scores it next. After a `Break` no more are handed out.
     fn fetch(
         &self,
@@ -57,7 +57,7 @@ pub trait DocumentStore {
 }
 
 /// Takes the records of a list, chunk by chunk.
-pub type VisitRecords<'a> = dyn FnMut(usize, &[Option<Found<'_>>]) -> ControlFlow<()> + 'a;
+pub type VisitRecords<'a> = dyn FnMut(usize, &[Option<FoundRecord<'_>>]) -> ControlFlow<()> + 'a;
 
 /// Splits a word into its WordPieces.
 pub type SplitWord<'a> = dyn Fn(&str) -> Vec<String> + 'a;

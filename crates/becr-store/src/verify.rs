@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct StoreFindings {
     /// Documents looked at.
     pub documents: u64,
     /// Token groups looked at.
@@ -32,13 +32,13 @@ struct Counted {
 
 /// Reads everything and compares it with everything else. Damage is reported, not returned as an error;
 /// an error means that the store could not be read on.
-pub fn verify(store: &impl StoreContents) -> Result<Findings, StoreError> {
+pub fn verify(store: &impl StoreContents) -> Result<StoreFindings, StoreError> {
     let mut check = Check {
         store,
         names: 0,
         analyzer: Analyzer::default(),
         counted: Counted::default(),
-        findings: Findings::default(),
+        findings: StoreFindings::default(),
     };
     check.run()?;
     Ok(check.findings)
@@ -50,7 +50,7 @@ struct Check<'s, S> {
     names: usize,
     analyzer: Analyzer,
     counted: Counted,
-    findings: Findings,
+    findings: StoreFindings,
 }
 
 impl<S: StoreContents> Check<'_, S> {

@@ -1,6 +1,6 @@
 //! Words to look for in many documents.
 
-use crate::varint;
+use becr_basics::varint;
 
 /// Bytes that are looked at together.
 pub(crate) const PIECE: usize = 16;
@@ -22,7 +22,7 @@ impl Wanted {
         let mut bytes = Vec::new();
         for number in numbers {
             bytes.clear();
-            varint::push(number, &mut bytes);
+            varint::push(number.into(), &mut bytes);
             match bytes[..] {
                 [.., before_last, last] => before[usize::from(last)] |= 1 << (before_last >> 2),
                 // Before a word of one byte another word ends, with a byte below 0x80.
@@ -67,7 +67,7 @@ mod tests {
     fn passed(filter: &Wanted, numbers: impl Iterator<Item = u32>) -> Vec<u32> {
         let passes = |number: &u32| {
             let mut bytes = vec![0; PIECE];
-            varint::push(*number, &mut bytes);
+            varint::push((*number).into(), &mut bytes);
             let (lasts, befores) = (
                 &bytes[bytes.len() - PIECE..],
                 &bytes[bytes.len() - 1 - PIECE..],

@@ -1,25 +1,22 @@
 //! Random numbers that depend on a seed and a purpose alone, so that a resumed training draws what it would have.
 
-/// SplitMix64.
+use becr_basics::SplitMix64;
+
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     /// Numbers for a purpose: the parts of it are mixed into the seed one after the other.
     pub(crate) fn new(seed: u64, purpose: &[u64]) -> Self {
-        let mut random = Self(seed);
+        let mut random = Self(SplitMix64::new(seed));
         for &part in purpose {
-            random = Self(random.next() ^ part);
+            random = Self(SplitMix64::new(random.next() ^ part));
         }
         random
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `bound`, which is not 0.

@@ -1,6 +1,6 @@
 //! Where a training starts: a head without weights, its features standardised on the training set.
 
-use crate::frozen::Row;
+use crate::frozen::FrozenRow;
 use crate::{ModelOptions, TrainError};
 use becr_model::{CompositionWeights, Feature, Head, Kernels};
 use becr_rank::LEXICAL_FEATURES;
@@ -50,7 +50,7 @@ pub(crate) fn blank(
 }
 
 /// Sets mean and deviation of every feature.
-pub(crate) fn standardise(head: &mut Head, rows: &[Row]) {
+pub(crate) fn standardise(head: &mut Head, rows: &[FrozenRow]) {
     let features = head.lexical.iter_mut().chain(&mut head.others.features);
     for (place, feature) in features.enumerate() {
         set(feature, rows.iter().filter_map(|row| row.features[place]));
@@ -70,7 +70,7 @@ fn set(feature: &mut Feature, values: impl Iterator<Item = f32>) {
 }
 
 /// The usual size of each log-sum, `[layer][kernel]`.
-pub(crate) fn scale(rows: &[Row]) -> Vec<f32> {
+pub(crate) fn scale(rows: &[FrozenRow]) -> Vec<f32> {
     let width = rows.first().map_or(0, |row| row.log_sums.len());
     (0..width)
         .map(|place| {
@@ -103,12 +103,12 @@ fn moments(values: impl Iterator<Item = f32>) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn row(feature: Option<f32>, vector: f32, sum: f32) -> Row {
-        Row {
+    fn row(feature: Option<f32>, vector: f32, sum: f32) -> FrozenRow {
+        FrozenRow {
             features: vec![feature],
             document_vector: Some(vector),
             log_sums: vec![sum],
-            ..Row::default()
+            ..FrozenRow::default()
         }
     }
 

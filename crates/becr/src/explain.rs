@@ -3,7 +3,7 @@
 use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
 use crate::{Error, Generation, RankOptions, SearchOptions, View};
 use becr_model::Config;
-use becr_rank::{Explanation, QueryTerm, RankWorkspace, Row, Shading};
+use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading};
 use serde::Serialize;
 
 /// How to explain.
@@ -71,7 +71,7 @@ pub struct ScoreDifference {
     /// First score less second.
     pub score: f64,
     /// By term and feature.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ContributionRow>,
 }
 
 impl View {

@@ -1,6 +1,6 @@
 //! The largest contributions to a score, in a line.
 
-use becr_rank::{Explanation, Part, Row};
+use becr_rank::{ContributionRow, Explanation, Part};
 use serde::Serialize;
 use std::fmt;
 
@@ -12,7 +12,7 @@ const LEAST: f64 = 5e-4;
 /// What speaks most for and against a document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Reasons(pub Vec<Row>);
+pub struct Reasons(pub Vec<ContributionRow>);
 
 impl Reasons {
     /// The largest contributions of an explanation, whatever their sign.
@@ -21,7 +21,7 @@ impl Reasons {
     }
 
     /// The largest of some contributions.
-    pub fn largest(mut rows: Vec<Row>) -> Self {
+    pub fn largest(mut rows: Vec<ContributionRow>) -> Self {
         rows.retain(|row| row.contribution.abs() >= LEAST);
         // The sort is stable: equal contributions stay in the order of the explanation.
         rows.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
@@ -44,7 +44,7 @@ impl fmt::Display for Reasons {
 }
 
 /// A row's name: query terms, which have no underscore, stand in quotes, features under their names.
-pub fn label(row: &Row) -> String {
+pub fn label(row: &ContributionRow) -> String {
     match row.part {
         Part::Deep if !row.name.contains('_') => format!("\"{}\"", row.name),
         _ => row.name.clone(),

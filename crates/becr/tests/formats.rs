@@ -7,9 +7,12 @@ use becr::{Document, Existing, Index, Model, OpenOptions, SearchOptions};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A result: id, score, rank in the first stage.
+type Expected = (&'static str, f32, usize);
+
 /// What that program said of it.
 const DIGEST: &str = "7dccf7ea5ade23adb39778c749976d83";
-const ANSWERS: [(&str, [(&str, f32, usize); 4]); 2] = [
+const ANSWERS: [(&str, [Expected; 4]); 2] = [
     (
         "river bank",
         [

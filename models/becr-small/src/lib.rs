@@ -1,4 +1,7 @@
-#![doc = include_str!("../MODEL_CARD.md")]
+//! The model that comes with BECR, as bytes: gte-small in eight bits, its tokenizer, and a head that ranks.
+//!
+//! What it is worth, how it was made and under which licences it stands is in `MODEL_CARD.md` and `LICENSE.md` of this crate.
+//! `becr::models::bundled` makes a model of it.
 
 /// The encoder's and the footprints' configuration, `config.json`.
 pub const CONFIG: &str = include_str!("../config.json");

@@ -9,7 +9,7 @@ use becr_footprint::{Document, DocumentLayout, TiledDocument};
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
-use becr_store::{DocumentStore, FetchBuffer, Found};
+use becr_store::{DocumentStore, FetchBuffer, FoundRecord};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::hint::black_box;
@@ -174,7 +174,7 @@ impl RankMeter {
     fn engine_on(
         &self,
         query: &RankQuery,
-        found: &[Option<Found<'_>>],
+        found: &[Option<FoundRecord<'_>>],
         work: &mut ScoringBuffers,
     ) -> anyhow::Result<Duration> {
         let layout =

@@ -14,6 +14,7 @@ mod measured;
 mod model;
 mod rerank;
 mod search;
+mod shell;
 mod stats;
 mod token_groups;
 #[cfg(feature = "train")]
@@ -26,6 +27,15 @@ mod verify;
 use becr::Existing;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// A number of documents that is worth asking for.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("ask for at least one".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("expected a whole number".to_owned()),
+    }
+}
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -60,6 +70,8 @@ pub(crate) enum Command {
     Model(model::Command),
     Cost(cost::Args),
     Bench(bench::Args),
+    Completions(shell::CompletionsArgs),
+    Manual(shell::ManualArgs),
 }
 
 impl Command {
@@ -112,5 +124,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(command),
         Command::Cost(args) => cost::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Manual(args) => shell::manual(args),
     }
 }

@@ -274,3 +274,43 @@ fn a_run_has_all_that_was_asked_for() {
     let usage = ["search", "index", "river", "--first-stage", "--explain"];
     assert_eq!(becr(folder.path(), &usage).code, Some(2));
 }
+
+#[test]
+fn words_need_no_quotes_and_results_show_the_passage() {
+    let folder = ranked();
+    let folder = folder.path();
+    let quoted = run(folder, &["search", "index", "river bank", "-k", "3"]).stdout;
+    let words = run(folder, &["search", "index", "river", "bank", "-k", "3"]).stdout;
+    assert_eq!(quoted, words);
+    assert!(!quoted.contains('\x1b'), "no colours where nobody looks");
+    // A line for the result, a line for the passage.
+    assert_eq!(quoted.lines().count(), 6, "{quoted}");
+    let bold = run(
+        folder,
+        &["search", "index", "river", "bank", "--color", "always"],
+    );
+    assert!(bold.stdout.contains("\x1b[1m"), "{}", bold.stdout);
+    for flag in ["-k", "--depth"] {
+        let refused = becr(folder, &["search", "index", "river", flag, "0"]);
+        assert_eq!(refused.code, Some(2), "{flag}");
+        assert!(
+            refused.stderr.contains("at least one"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn shells_and_manuals_are_served() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(folder.path(), &["completions", shell]).stdout;
+        assert!(script.contains("rerank"), "{shell}");
+    }
+    run(folder.path(), &["manual", "man"]);
+    let page = fs::read_to_string(folder.path().join("man/becr-search.1")).unwrap();
+    assert!(page.contains("BM25"));
+    let version = run(folder.path(), &["--version"]).stdout;
+    assert!(version.contains("engine: "), "{version}");
+}

@@ -28,6 +28,8 @@ pub(super) trait Lanes: Copy {
     unsafe fn sum(self) -> f32;
     /// Largest lane.
     unsafe fn largest(self) -> f32;
+    /// Stores the lowest byte of each lane's bits: `WIDTH` bytes.
+    unsafe fn store_low_bytes(self, to: *mut u8);
 }
 
 /// Plain arrays, which the compiler turns into whatever the target's baseline has.
@@ -109,6 +111,12 @@ impl Lanes for Portable {
         let [a, b, c, d] = self.0;
         a.max(b).max(c.max(d))
     }
+
+    #[inline(always)]
+    unsafe fn store_low_bytes(self, to: *mut u8) {
+        to.cast::<[u8; 4]>()
+            .write_unaligned(self.0.map(|x| x.to_bits() as u8));
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -188,6 +196,22 @@ mod x86 {
             let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps::<1>(two, two)))
         }
+
+        #[inline(always)]
+        unsafe fn store_low_bytes(self, to: *mut u8) {
+            let first = _mm256_set1_epi32(0x0c08_0400);
+            let bytes = _mm256_shuffle_epi8(_mm256_castps_si256(self.0), first);
+            let low = _mm_cvtsi128_si32(_mm256_castsi256_si128(bytes));
+            let high = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(bytes));
+            to.cast::<[i32; 2]>().write_unaligned([low, high]);
+        }
+    }
+
+    impl Avx2 {
+        #[inline(always)]
+        pub(crate) unsafe fn from_integers(integers: __m256i) -> Self {
+            Self(_mm256_cvtepi32_ps(integers))
+        }
     }
 
     #[derive(Clone, Copy)]
@@ -238,6 +262,24 @@ mod x86 {
         #[inline(always)]
         unsafe fn largest(self) -> f32 {
             _mm512_reduce_max_ps(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn store_low_bytes(self, to: *mut u8) {
+            _mm_storeu_si128(to.cast(), _mm512_cvtepi32_epi8(_mm512_castps_si512(self.0)));
+        }
+    }
+
+    impl Avx512 {
+        #[inline(always)]
+        pub(crate) unsafe fn from_integers(integers: __m512i) -> Self {
+            Self(_mm512_cvtepi32_ps(integers))
+        }
+
+        /// Reads `WIDTH` integers.
+        #[inline(always)]
+        pub(crate) unsafe fn of_integers(from: *const i32) -> Self {
+            Self::from_integers(_mm512_loadu_si512(from.cast()))
         }
     }
 }

@@ -6,15 +6,21 @@
 //! `unsafe fn`s inside state what they need; the blocks that call them say why it holds.
 #![allow(unsafe_code, unsafe_op_in_unsafe_fn)]
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod buffer;
+mod dots;
+mod int8;
 mod lanes;
 mod math;
 mod product;
+mod product8;
 #[cfg(test)]
 mod tests;
 
 use crate::EncodeError;
 pub(crate) use buffer::{Buffer, Panels};
+pub(crate) use int8::{BytePanels, ByteRows, Int8};
 use lanes::{Lanes, Portable};
 
 /// An implementation that this processor can run.
@@ -49,6 +55,7 @@ macro_rules! dispatch {
         }
     }};
 }
+use dispatch;
 
 /// What is done to the result of a product.
 #[derive(Clone, Copy, Default)]

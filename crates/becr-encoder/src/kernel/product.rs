@@ -119,7 +119,7 @@ unsafe fn tile<V: Lanes, const ROWS: usize>(p: &Product, at: &At) {
 ///
 /// `out` has room for `ROWS` rows of two vectors at the given distance.
 #[inline(always)]
-unsafe fn finish<V: Lanes, const ROWS: usize>(
+pub(super) unsafe fn finish<V: Lanes, const ROWS: usize>(
     sums: &[[V; 2]; ROWS],
     out: *mut f32,
     stride: usize,

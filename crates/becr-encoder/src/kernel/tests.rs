@@ -67,6 +67,56 @@ proptest! {
     }
 
     #[test]
+    fn byte_products_are_exact(rows in 1usize..40, inner in 1usize..150, cols in 1usize..80, seed: u64) {
+        let (stride, out_stride) = (inner + 3, cols + 5);
+        let a = numbers(rows * stride, seed);
+        let b = numbers(inner * cols, seed ^ 1);
+        let bias = numbers(cols, seed ^ 2);
+        let panels = BytePanels::from_columns(inner, b.chunks_exact(inner), &bias);
+        for simd in Simd::available() {
+            let mut bytes = ByteRows::default();
+            bytes.set(simd, rows, inner, (&a, stride));
+            let mut first: Option<Vec<f32>> = None;
+            for int8 in Int8::available(simd) {
+                let mut out = vec![7.0; rows * out_stride];
+                int8.product(&bytes, &panels, (&mut out, out_stride), false);
+                for i in 0..rows {
+                    let (row, scale, lowest) = bytes.row(i);
+                    for j in 0..cols {
+                        let (column, column_scale) = panels.column(j);
+                        let sum: i64 = row.iter().zip(&column).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum();
+                        let total: i64 = column.iter().map(|&b| i64::from(b)).sum();
+                        let expected = f64::from(column_scale) * (f64::from(scale) * sum as f64 + f64::from(lowest) * total as f64)
+                            + f64::from(bias[j]);
+                        // A sum that is wrong by one would be off by this.
+                        let step = f64::from(column_scale) * f64::from(scale);
+                        let found = f64::from(out[i * out_stride + j]);
+                        prop_assert!((expected - found).abs() < 0.4 * step + 1e-6, "{int8:?}: {found}, expected {expected}");
+                    }
+                    prop_assert!(out[i * out_stride + cols..(i + 1) * out_stride].iter().all(|&x| x == 7.0));
+                }
+                // Implementations with floats of one width agree in every bit.
+                if int8.width() == simd.panel() / 2 {
+                    prop_assert_eq!(first.get_or_insert_with(|| out.clone()), &out);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quantised_rows_are_half_a_step_away_at_most(len in 1usize..150, seed: u64, spread in 1e-3f32..1e3) {
+        let row: Vec<f32> = numbers(len, seed).into_iter().map(|x| spread * x + 0.3).collect();
+        for simd in Simd::available() {
+            let mut bytes = ByteRows::default();
+            bytes.set(simd, 1, len, (&row, len));
+            let (found, scale, lowest) = bytes.row(0);
+            for (&x, &byte) in row.iter().zip(found) {
+                prop_assert!((x - (f32::from(byte) * scale + lowest)).abs() <= 0.51 * scale + 1e-6);
+            }
+        }
+    }
+
+    #[test]
     fn softmax_sums_to_one(len in 1usize..70, seed: u64, spread in 0.1f32..60.0) {
         let stride = len.next_multiple_of(16);
         let scores: Vec<f32> = numbers(2 * stride, seed).into_iter().map(|x| spread * x).collect();
@@ -141,4 +191,46 @@ fn the_first_choice_is_the_widest() {
     let available = Simd::available();
     assert_eq!(available.last(), Some(&Simd::Portable));
     assert!(available.is_sorted_by_key(|simd| std::cmp::Reverse(simd.panel())));
+}
+
+#[test]
+fn extreme_bytes_do_not_saturate() {
+    // Rows of the lowest and the highest byte, columns of the largest weights: 255 · 127 twice in a pair of bytes.
+    let inner = 1536;
+    let a: Vec<f32> = (0..2 * inner)
+        .map(|i| if i % inner == 0 { 0.0 } else { 255.0 })
+        .collect();
+    let b: Vec<f32> = [vec![127.0; inner], vec![-127.0; inner]].concat();
+    let panels = BytePanels::from_columns(inner, b.chunks_exact(inner), &[0.0; 2]);
+    let expected = 255.0 * 127.0 * (inner - 1) as f32;
+    for simd in Simd::available() {
+        let mut bytes = ByteRows::default();
+        bytes.set(simd, 2, inner, (&a, inner));
+        for int8 in Int8::available(simd) {
+            let mut out = [0.0; 4];
+            int8.product(&bytes, &panels, (&mut out, 2), false);
+            assert_eq!(out, [expected, -expected, expected, -expected], "{int8:?}");
+        }
+    }
+}
+
+#[test]
+fn a_row_of_equal_values_is_kept() {
+    for simd in Simd::available() {
+        let mut bytes = ByteRows::default();
+        bytes.set(simd, 1, 5, (&[0.25; 5], 5));
+        assert_eq!(bytes.row(0), (&[0u8; 5][..], 0.0, 0.25));
+    }
+}
+
+#[test]
+fn weights_that_are_int8_already_stay_as_they_are() {
+    let integers: Vec<i8> = (0..64)
+        .map(|i| (i * 37 % 255 - 127) as i8)
+        .chain([127])
+        .collect();
+    let scale = 0.003_141_6_f32;
+    let column: Vec<f32> = integers.iter().map(|&i| f32::from(i) * scale).collect();
+    let panels = BytePanels::from_columns(65, column.chunks_exact(65), &[0.0]);
+    assert_eq!(panels.column(0).0, integers);
 }

@@ -1,21 +1,22 @@
 //! One encoder layer.
 
+use super::linear::Linear;
 use super::scratch::{Scratch, padded};
 use super::{NativeEncoder, attention};
-use crate::Batch;
-use crate::kernel::{Buffer, Finish, Panels, Simd};
-use becr_model::{LayerNorm, Linear};
+use crate::kernel::{Buffer, Simd};
+use crate::{Batch, Precision};
+use becr_model::LayerNorm;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// The weights of a layer in the form the kernels read.
 pub(super) struct Layer {
     /// Query, key and value side by side; the queries are scaled already.
-    query_key_value: Panels,
-    attention_output: Panels,
+    query_key_value: Linear,
+    attention_output: Linear,
     attention_norm: LayerNorm,
-    ffn_in: Panels,
-    ffn_out: Panels,
+    ffn_in: Linear,
+    ffn_out: Linear,
     ffn_norm: LayerNorm,
 }
 
@@ -49,7 +50,13 @@ impl Work {
 }
 
 impl Layer {
-    pub(super) fn new(simd: Simd, head_size: usize, weights: becr_model::Layer) -> Self {
+    pub(super) fn new(
+        simd: Simd,
+        precision: Precision,
+        head_size: usize,
+        weights: becr_model::Layer,
+    ) -> Self {
+        let side_by_side = |parts: &[&_]| Linear::side_by_side(simd, precision, parts);
         let becr_model::Layer {
             mut query,
             key,
@@ -67,11 +74,11 @@ impl Layer {
             .chain(&mut query.bias)
             .for_each(|x| *x *= scale);
         Self {
-            query_key_value: side_by_side(simd, &[&query, &key, &value]),
-            attention_output: side_by_side(simd, &[&attention_output]),
+            query_key_value: side_by_side(&[&query, &key, &value]),
+            attention_output: side_by_side(&[&attention_output]),
             attention_norm,
-            ffn_in: side_by_side(simd, &[&weights.ffn_in]),
-            ffn_out: side_by_side(simd, &[&weights.ffn_out]),
+            ffn_in: side_by_side(&[&weights.ffn_in]),
+            ffn_out: side_by_side(&[&weights.ffn_out]),
             ffn_norm: weights.ffn_norm,
         }
     }
@@ -92,15 +99,16 @@ impl Layer {
         let out = work.projections[..tokens * out_stride].par_chunks_mut(block * out_stride);
         out.zip(states.par_chunks(block * dim))
             .for_each(|(out, states)| {
-                encoder.scratch.with(|Scratch { input, .. }| {
+                encoder.scratch.with(|Scratch { input, bytes, .. }| {
                     let rows = states.len() / dim;
                     let input = copy_rows(input, states, dim, stride);
-                    simd.product(
+                    self.query_key_value.apply(
+                        simd,
                         rows,
                         (input, stride),
-                        &self.query_key_value,
                         (out, out_stride),
-                        Finish::default(),
+                        false,
+                        bytes,
                     );
                 });
             });
@@ -151,6 +159,7 @@ impl Layer {
                          input,
                          output,
                          wide,
+                         bytes,
                          ..
                      }| {
                         let rows = states.len() / dim;
@@ -158,53 +167,38 @@ impl Layer {
                         let wide = wide.at_least(rows * wide_stride);
                         let contexts = input.at_least(rows * stride);
                         gather(work, i * block, encoder.heads, dim, contexts, stride, rows);
-                        simd.product(
+                        self.attention_output.apply(
+                            simd,
                             rows,
                             (contexts, stride),
-                            &self.attention_output,
                             (output, stride),
-                            Finish::default(),
+                            false,
+                            bytes,
                         );
                         simd.add_norm(states, (output, stride), &self.attention_norm, epsilon);
 
                         let input = copy_rows(input, states, dim, stride);
-                        let with_gelu = Finish {
-                            gelu: true,
-                            ..Finish::default()
-                        };
-                        simd.product(
+                        self.ffn_in.apply(
+                            simd,
                             rows,
                             (input, stride),
-                            &self.ffn_in,
                             (wide, wide_stride),
-                            with_gelu,
+                            true,
+                            bytes,
                         );
-                        simd.product(
+                        self.ffn_out.apply(
+                            simd,
                             rows,
                             (wide, wide_stride),
-                            &self.ffn_out,
                             (output, stride),
-                            Finish::default(),
+                            false,
+                            bytes,
                         );
                         simd.add_norm(states, (output, stride), &self.ffn_norm, epsilon);
                     },
                 );
             });
     }
-}
-
-/// One second factor whose columns are the outputs of all these linear layers.
-fn side_by_side(simd: Simd, parts: &[&Linear]) -> Panels {
-    let inner = parts[0].weight.cols;
-    let columns: Vec<&[f32]> = parts
-        .iter()
-        .flat_map(|part| part.weight.data.chunks_exact(inner))
-        .collect();
-    let bias: Vec<f32> = parts
-        .iter()
-        .flat_map(|part| part.bias.iter().copied())
-        .collect();
-    Panels::from_columns(simd, inner, columns.into_iter()).with_bias(&bias)
 }
 
 /// Rows of `dim` floats at a distance of `stride`.

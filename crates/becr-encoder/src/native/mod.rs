@@ -6,12 +6,15 @@
 
 mod attention;
 mod layer;
+mod linear;
 mod scratch;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::{Finish, Panels, Simd};
-use crate::{Backend, Batch, EncodeError, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+use crate::kernel::{Finish, Int8, Panels, Simd};
+use crate::{
+    Backend, Batch, EncodeError, Encoded, HiddenStates, Precision, Shape, Wanted, hyperplanes,
+};
 use becr_footprint::lsh::{Hyperplanes, pack_signs};
 use becr_model::{Centres, Config, Embeddings, Weights};
 use layer::Layer;
@@ -28,6 +31,7 @@ const BLOCK_ROWS: usize = 192;
 /// Results do not depend on the batch that a sequence is in, nor on the number of threads: not in a single bit.
 pub struct NativeEncoder {
     simd: Simd,
+    precision: Precision,
     shape: Shape,
     heads: usize,
     epsilon: f32,
@@ -40,15 +44,25 @@ pub struct NativeEncoder {
 }
 
 impl NativeEncoder {
+    /// [`with_precision`](Self::with_precision) in f32.
+    pub fn new(config: &Config, weights: Weights) -> Result<Self, EncodeError> {
+        Self::with_precision(config, weights, Precision::F32)
+    }
+
     /// Prepares weights for the best vector instructions this processor has. `BECR_SIMD` (`avx512`, `avx2`,
     /// `portable`) overrides the choice. Layers behind the last kept one are dropped.
-    pub fn new(config: &Config, weights: Weights) -> Result<Self, EncodeError> {
-        Self::with_simd(config, weights, Simd::detect()?)
+    pub fn with_precision(
+        config: &Config,
+        weights: Weights,
+        precision: Precision,
+    ) -> Result<Self, EncodeError> {
+        Self::with_simd(config, weights, precision, Simd::detect()?)
     }
 
     pub(crate) fn with_simd(
         config: &Config,
         weights: Weights,
+        precision: Precision,
         simd: Simd,
     ) -> Result<Self, EncodeError> {
         let shape = Shape::new(config)?;
@@ -64,11 +78,12 @@ impl NativeEncoder {
         let layers = weights.layers.into_iter().take(last);
         Ok(Self {
             simd,
+            precision,
             heads: config.num_attention_heads,
             epsilon: config.layer_norm_eps as f32,
             embeddings: weights.embeddings,
             layers: layers
-                .map(|layer| Layer::new(simd, config.head_size(), layer))
+                .map(|layer| Layer::new(simd, precision, config.head_size(), layer))
                 .collect(),
             planes,
             hyperplanes,
@@ -81,6 +96,14 @@ impl NativeEncoder {
     /// The instructions chosen: `avx512`, `avx2` or `portable`.
     pub fn simd(&self) -> &'static str {
         self.simd.name()
+    }
+
+    /// The instructions of the linear layers: in int8 `amx`, `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
+    pub fn linear_simd(&self) -> &'static str {
+        match self.precision {
+            Precision::F32 => self.simd.name(),
+            Precision::Int8 => Int8::beside(self.simd).name(),
+        }
     }
 
     /// Runs the batch through the layers and shows `keep` the hidden states of each kept one as it comes.

@@ -1,6 +1,6 @@
 //! Working memory of a task, handed from task to task.
 
-use crate::kernel::{Buffer, Panels};
+use crate::kernel::{Buffer, ByteRows, Panels};
 use std::sync::Mutex;
 
 /// What one task needs besides its rows.
@@ -12,6 +12,8 @@ pub(super) struct Scratch {
     pub(super) output: Buffer,
     /// The wide middle of the feed-forward part, or a block of attention scores.
     pub(super) wide: Buffer,
+    /// Left factor of a product in int8.
+    pub(super) bytes: ByteRows,
     /// One number per row.
     pub(super) per_row: Buffer,
     /// Keys of one head.

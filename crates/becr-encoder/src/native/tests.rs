@@ -17,7 +17,11 @@ fn odd_config() -> Config {
 }
 
 fn encoder(config: &Config, simd: Simd) -> NativeEncoder {
-    NativeEncoder::with_simd(config, Weights::random(config, 3, 8.0), simd).unwrap()
+    encoder_in(Precision::F32, config, simd)
+}
+
+fn encoder_in(precision: Precision, config: &Config, simd: Simd) -> NativeEncoder {
+    NativeEncoder::with_simd(config, Weights::random(config, 3, 8.0), precision, simd).unwrap()
 }
 
 fn batch(lengths: &[usize], seed: usize) -> Batch {
@@ -151,6 +155,36 @@ fn every_layer_agrees_with_plain_loops() {
 }
 
 #[test]
+fn int8_points_where_f32_does() {
+    let config = Config::new(50, 96, 4, 3, 384, 64);
+    let batch = batch(&[1, 3, 40, 17, 64], 0);
+    for simd in Simd::available() {
+        let exact = encoder(&config, simd).hidden_states(&batch).unwrap();
+        let rough = encoder_in(Precision::Int8, &config, simd)
+            .hidden_states(&batch)
+            .unwrap();
+        assert_eq!(exact.layers[0], rough.layers[0], "embeddings are f32");
+        for layer in 1..=4 {
+            let cosines = (0..batch.tokens())
+                .map(|token| cosine(exact.vector(layer, token), rough.vector(layer, token)));
+            let mean = cosines.sum::<f64>() / batch.tokens() as f64;
+            assert!(mean > 0.999, "{} layer {layer}: {mean}", simd.name());
+            assert_ne!(exact.layers[layer], rough.layers[layer]);
+        }
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter()
+            .zip(b)
+            .map(|(&a, &b)| f64::from(a) * f64::from(b))
+            .sum()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+#[test]
 fn only_the_chosen_layers_are_kept() {
     let mut config = odd_config();
     let batch = batch(&[9, 4], 1);
@@ -193,7 +227,8 @@ fn footprints_are_those_of_the_hidden_states() {
         .into_iter()
         .flat_map(|simd| kinds.map(|kind| (simd, kind)))
     {
-        let encoder = NativeEncoder::with_simd(&config, weights.clone(), simd).unwrap();
+        let encoder =
+            NativeEncoder::with_simd(&config, weights.clone(), Precision::F32, simd).unwrap();
         let centres = centre.rows(weights.centres.as_ref(), encoder.shape());
         let states = encoder.hidden_states(&batch).unwrap();
         let wanted = Wanted {
@@ -275,8 +310,9 @@ proptest! {
         let batch = batch(&lengths, seed);
         let tokens = Wanted { footprints: (0..batch.tokens()).map(|t| t..t + 1).collect(), ..Wanted::default() };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for simd in Simd::available() {
-            let encoder = encoder(&config, simd);
+        let precisions = [Precision::F32, Precision::Int8];
+        for (simd, precision) in Simd::available().into_iter().flat_map(|simd| precisions.map(|p| (simd, p))) {
+            let encoder = encoder_in(precision, &config, simd);
             let (together, footprints) = pool.install(|| {
                 (encoder.hidden_states(&batch).unwrap(), encoder.encode(&batch, &tokens).unwrap().footprints)
             });

@@ -10,6 +10,7 @@ mod file;
 pub use file::read_ids;
 
 use crate::error::{Error, quote};
+use becr_basics::SplitMix64;
 use std::collections::HashSet;
 
 /// k folds over one set of queries; always consistent, see [`Folds::new`].
@@ -273,21 +274,10 @@ fn check_fold(
 /// Fisher and Yates' shuffle over our own generator, so that a seed means the same split in every
 /// version and on every machine.
 fn shuffle<T>(ids: &mut [T], seed: u64) {
-    let mut state = seed;
+    let mut random = SplitMix64::new(seed);
     for last in (1..ids.len()).rev() {
-        // The high half of a 128-bit product maps 64 random bits to 0..=last; the bias is below last/2⁶⁴.
-        let pick = (u128::from(split_mix(&mut state)) * (last as u128 + 1)) >> 64;
-        ids.swap(last, pick as usize);
+        ids.swap(last, random.below(last + 1));
     }
-}
-
-/// Steele, Lea and Flood's SplitMix64.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

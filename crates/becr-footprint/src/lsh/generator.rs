@@ -1,16 +1,18 @@
 //! The fixed stream of Gaussian numbers behind a seed. Never change it: stored footprints depend on it.
 
+use becr_basics::SplitMix64;
+
 /// SplitMix64 feeding Marsaglia's polar method, with a logarithm of our own, since the platform's may differ
 /// in the last bit from one C library to the next.
 pub(super) struct Gaussian {
-    state: u64,
+    random: SplitMix64,
     spare: Option<f64>,
 }
 
 impl Gaussian {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            state: seed,
+            random: SplitMix64::new(seed),
             spare: None,
         }
     }
@@ -33,15 +35,7 @@ impl Gaussian {
 
     /// Uniform in [−1, 1), a multiple of 2⁻⁵².
     fn symmetric(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 52) as f64) - 1.0
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        (self.random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 52) as f64) - 1.0
     }
 }
 

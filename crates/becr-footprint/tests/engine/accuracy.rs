@@ -36,7 +36,7 @@ fn terms(n: usize) -> (usize, Vec<Vec<GroupWeight>>) {
 }
 
 fn check(implementation: Implementation, n: usize, alpha: impl Fn(usize) -> f32) {
-    let mut random = Random(n as u64);
+    let mut random = Random::new(n as u64);
     let (groups, terms) = terms(n);
     assert_eq!(groups, [0, 1, 4, 9, 16, 23][n]);
     let kernels = Kernels::paper();

@@ -17,7 +17,7 @@ fn one_term(uses: &[(usize, f32)]) -> Vec<Vec<GroupWeight>> {
 #[test]
 fn raw_vectors_give_the_kernels_of_true_cosines() {
     let (layers, tokens, dim) = (2, 50, 24);
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     let mut vectors =
         |n: usize| -> Vec<f32> { (0..n).map(|_| 2.0 * random.unit() - 1.0).collect() };
     let (groups, tokens_of) = (vectors(layers * 2 * dim), vectors(layers * tokens * dim));
@@ -130,7 +130,7 @@ fn what_cannot_be_compared_is_refused() {
 
 #[test]
 fn order_and_buffers_change_no_number() {
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     let first = Case::random(&mut random, 128, 2, 70);
     let query = first.composite_query();
     let cases: Vec<Case> = (0..37)

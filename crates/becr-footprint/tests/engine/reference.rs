@@ -1,18 +1,20 @@
 //! The paper's formulas, written out in f64, and random cases to try them on.
 
+use becr_basics::SplitMix64;
 use becr_footprint::{
     CompositeQuery, Document, DocumentLayout, GroupWeight, Kernels, Relative, TiledDocument,
 };
 
-/// A stream of random words (SplitMix64).
-pub(crate) struct Random(pub u64);
+/// A stream of random words.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn unit(&mut self) -> f32 {

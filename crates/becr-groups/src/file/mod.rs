@@ -16,7 +16,6 @@
 //! sorts before it, so the order of keys is the order of first words, then of second words.
 
 mod read;
-mod varint;
 mod write;
 
 pub use read::Entries;

@@ -1,8 +1,8 @@
 //! Reading a count file, trusting nothing in it.
 
-use super::varint::{invalid, read_varint};
 use super::{CountFile, Entry, HEADER_BYTES, TRAILER_BYTES, corrupt, is_pair};
 use crate::Error;
+use becr_basics::varint;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use xxhash_rust::xxh3::Xxh3;
@@ -72,8 +72,8 @@ impl Entries {
             input: &mut self.records,
             hash: &mut self.hash,
         };
-        let shared = read_varint(&mut input)?;
-        let rest = read_varint(&mut input)?;
+        let shared = varint::read(&mut input)?;
+        let rest = varint::read(&mut input)?;
         if shared > self.key.len() as u64 || shared + rest.min(MAX_KEY_BYTES + 1) > MAX_KEY_BYTES {
             return Err(invalid("a key of an impossible length"));
         }
@@ -89,8 +89,8 @@ impl Entries {
         let key = str::from_utf8(&self.key).map_err(|_| invalid("a key that is not UTF-8"))?;
         entry.key.clear();
         entry.key.push_str(key);
-        entry.documents = read_varint(&mut input)?;
-        entry.occurrences = read_varint(&mut input)?;
+        entry.documents = varint::read(&mut input)?;
+        entry.occurrences = varint::read(&mut input)?;
         if entry.documents == 0
             || entry.documents > entry.occurrences
             || entry.documents > self.file.totals.documents
@@ -143,4 +143,8 @@ impl<R: Read> Read for Hashing<'_, R> {
         self.hash.update(&bytes[..count]);
         Ok(count)
     }
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -1,9 +1,9 @@
 //! Writing a count file.
 
-use super::varint::push_varint;
 use super::{CountFile, MAGIC, TRAILER_BYTES, Totals, is_pair};
 use crate::Error;
 use crate::output::{Output, Purpose};
+use becr_basics::varint;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -51,11 +51,11 @@ impl Writer {
         let shared = shared_bytes(&self.last, key.as_bytes());
         let rest = &key.as_bytes()[shared..];
         self.record.clear();
-        push_varint(&mut self.record, shared as u64);
-        push_varint(&mut self.record, rest.len() as u64);
+        varint::push(shared as u64, &mut self.record);
+        varint::push(rest.len() as u64, &mut self.record);
         self.record.extend_from_slice(rest);
-        push_varint(&mut self.record, documents);
-        push_varint(&mut self.record, occurrences);
+        varint::push(documents, &mut self.record);
+        varint::push(occurrences, &mut self.record);
         self.hash.update(&self.record);
         self.last.truncate(shared);
         self.last.extend_from_slice(rest);

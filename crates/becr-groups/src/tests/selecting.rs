@@ -1,6 +1,6 @@
 use super::*;
 use crate::usefulness::Usefulness;
-use crate::{Error, GroupList, RecordBytes, Report, Rules, Sources, Vocabulary};
+use crate::{Error, GroupList, RecordBytes, Rules, SelectionReport, Sources, Vocabulary};
 use proptest::prelude::*;
 use std::fs;
 
@@ -30,7 +30,7 @@ fn select(
     queries: &[&str],
     vocabulary: &[&str],
     rules: &Rules,
-) -> Result<(GroupList, Report), Error> {
+) -> Result<(GroupList, SelectionReport), Error> {
     let counts = count_texts(folder, "counts", texts);
     let log = count_texts(folder, "log", queries);
     let sources = Sources {

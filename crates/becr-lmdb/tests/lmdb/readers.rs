@@ -1,4 +1,4 @@
-//! Places for readers: those of killed processes come back, and none is lost.
+//! Reader slots: those of killed processes are freed, and running out of them is an error.
 
 use crate::child::Other;
 use crate::{document, file_bytes, header, put};
@@ -26,7 +26,7 @@ fn a_killed_reader_holds_no_pages() {
 }
 
 #[test]
-fn no_place_left_is_an_error_and_places_come_back() {
+fn running_out_of_slots_is_an_error_and_slots_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path(), &header()).unwrap();
     let mut snapshots = Vec::new();
@@ -45,9 +45,9 @@ fn no_place_left_is_an_error_and_places_come_back() {
     assert!(store.snapshot().unwrap().number("a").unwrap().is_some());
 }
 
-/// When all places are taken, those of killed processes are looked for before anybody is turned away.
+/// When all slots are taken, those of killed processes are freed before a snapshot is refused.
 #[test]
-fn places_of_killed_processes_are_found() {
+fn slots_of_killed_processes_are_freed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path(), &header()).unwrap();
     let mut other = Other::start(folder.path());

@@ -64,6 +64,25 @@ fn opening_waits_for_closing() {
     });
 }
 
+/// A new file may get the inode of one that was deleted, while the store of that one is still being closed.
+#[test]
+fn inodes_are_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let folder = folder.path();
+            scope.spawn(move || {
+                for round in 0..150 {
+                    let path = folder.join(format!("{thread}-{round}"));
+                    let store = Store::create(&path, &header()).unwrap();
+                    assert!(!has(&store, "a"), "another store");
+                    fs::remove_dir_all(&path).unwrap();
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn processes_see_each_others_changes() {
     let folder = tempfile::tempdir().unwrap();

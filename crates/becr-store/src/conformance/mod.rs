@@ -24,7 +24,7 @@ pub use questions::{
     wordpieces_stand_in_for_words,
 };
 pub use refusals::{
-    long_ids_and_words_are_kept, outdated_changes_are_refused, what_is_refused_leaves_no_trace,
+    impossible_changes_are_refused, long_ids_and_words_are_kept, what_is_refused_leaves_no_trace,
 };
 pub use snapshots::{dropped_changes_never_were, snapshots_stay_as_they_are};
 
@@ -40,7 +40,7 @@ pub fn all<S: WriteStore>(make: Make<'_, S>) {
     records_come_in_order(make);
     wordpieces_stand_in_for_words(make);
     what_is_refused_leaves_no_trace(make);
-    outdated_changes_are_refused(make);
+    impossible_changes_are_refused(make);
     long_ids_and_words_are_kept(make);
     dropped_changes_never_were(make);
     snapshots_stay_as_they_are(make);

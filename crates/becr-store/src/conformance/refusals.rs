@@ -3,8 +3,8 @@
 use super::Make;
 use super::model::{Chance, Put, header, pair, unigram, with_pairs};
 use crate::{
-    Batch, DocumentStore, FetchBuffer, MAX_ID_BYTES, NewDocument, Question, StoreContents,
-    StoreError, WriteStore, digest, verify,
+    Batch, DocumentStore, FetchBuffer, FrequencyChange, MAX_ID_BYTES, NewDocument, PairChange,
+    Question, StemChange, StoreContents, StoreError, WriteStore, digest, verify,
 };
 
 /// Documents and groups of the wrong size are refused, and the change goes on as if they had never been tried.
@@ -58,8 +58,9 @@ pub fn what_is_refused_leaves_no_trace<S: WriteStore>(make: Make<'_, S>) {
     assert_eq!(digests[0], digests[1]);
 }
 
-/// A change that was made from another state than the store now has is refused as a whole.
-pub fn outdated_changes_are_refused<S: WriteStore>(make: Make<'_, S>) {
+/// A change that was made from another state than the store now has, or that takes more away than there is, is refused as a
+/// whole.
+pub fn impossible_changes_are_refused<S: WriteStore>(make: Make<'_, S>) {
     let store = with_pairs(make);
     let before = digest(&store.snapshot().unwrap()).unwrap();
     for base in [0, 2, u64::MAX] {
@@ -71,6 +72,26 @@ pub fn outdated_changes_are_refused<S: WriteStore>(make: Make<'_, S>) {
         };
         let error = store.apply(store.begin().unwrap(), &batch).unwrap_err();
         assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
+    }
+    // Counts that would fall below nothing show that they were wrong.
+    let change = FrequencyChange { title: 0, body: -1 };
+    let (stem, words) = ("river".to_owned(), Vec::new());
+    let stems = vec![StemChange {
+        stem,
+        change,
+        words,
+    }];
+    let pair = "river bank".to_owned();
+    let pairs = vec![PairChange { pair, change }];
+    for (stems, pairs) in [(stems, Vec::new()), (Vec::new(), pairs)] {
+        let batch = Batch {
+            base: 1,
+            stems,
+            pairs,
+            ..Batch::default()
+        };
+        let error = store.apply(store.begin().unwrap(), &batch).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     }
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.generation().unwrap(), 1);

@@ -1,5 +1,6 @@
 //! Chance that can be repeated: numbers drawn from a seed and a name.
 
+use becr_basics::SplitMix64;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A number for this seed, purpose and name; the same on every machine.
@@ -8,33 +9,24 @@ pub(crate) fn draw(seed: u64, purpose: &str, name: &str) -> u64 {
     xxh3_64_with_seed(name.as_bytes(), purpose)
 }
 
-/// A generator started by [`draw`] (SplitMix64).
+/// A generator started by [`draw`].
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(u64);
+pub(crate) struct Chance(SplitMix64);
 
 impl Chance {
     pub(crate) fn new(seed: u64, purpose: &str, name: &str) -> Self {
-        Self(draw(seed, purpose, name))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        Self(SplitMix64::new(draw(seed, purpose, name)))
     }
 
     /// One of `0..count`, which must not be empty.
     pub(crate) fn below(&mut self, count: usize) -> usize {
-        // The high half of a 128-bit product; the bias is below count/2⁶⁴.
-        ((u128::from(self.next()) * count as u128) >> 64) as usize
+        self.0.below(count)
     }
 
     /// True with this probability.
     pub(crate) fn happens(&mut self, probability: f64) -> bool {
         // 53 random bits fill a double's mantissa: a number from 0 to just below 1.
-        ((self.next() >> 11) as f64) < probability * (1u64 << 53) as f64
+        ((self.0.next_u64() >> 11) as f64) < probability * (1u64 << 53) as f64
     }
 
     /// Brings `items` into a random order.

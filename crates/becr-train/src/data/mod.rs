@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Everything that is drawn at random is drawn from the seed and from what it is drawn for (a query's words, a
-//! document's id), not from a sequence: adding a set leaves the others as they were. A [`Report`] says what was used.
+//! document's id), not from a sequence: adding a set leaves the others as they were. A [`DataReport`] says what was used.
 
 mod base;
 mod candidates;
@@ -33,6 +33,6 @@ pub use index::{IndexNote, TrainingIndex};
 pub use mining::{Mined, Miner};
 pub use pool::Pool;
 pub use prepare::{Plan, Preparation, Prepared, Watch};
-pub use report::{FoldsReport, NegativeKind, Report, SetReport, UseReport};
+pub use report::{DataReport, FoldsReport, NegativeKind, SetReport, UseReport};
 pub use sets::{Question, Sets};
 pub use split::{CrossValidation, Roles, cross_validation, held_out};

@@ -2,7 +2,7 @@
 
 use super::report::{FoldsReport, UseReport};
 use super::{
-    CrossValidation, DataError, Miner, Question, Report, Roles, Sets, TrainingIndex, base,
+    CrossValidation, DataError, DataReport, Miner, Question, Roles, Sets, TrainingIndex, base,
     cross_validation, held_out,
 };
 use crate::config::Config;
@@ -49,7 +49,7 @@ pub struct Prepared {
     /// The folds, if there are.
     pub folds: Option<Folds>,
     /// What was used.
-    pub report: Report,
+    pub report: DataReport,
     /// Held while the work directory is in use.
     _lock: File,
 }
@@ -212,7 +212,7 @@ fn lock(work: &Path) -> Result<File, DataError> {
 }
 
 /// Without examples or without validation there is no training.
-fn check(plan: &Plan, report: &Report) -> Result<(), DataError> {
+fn check(plan: &Plan, report: &DataReport) -> Result<(), DataError> {
     let refuse = |purpose, remedy| {
         Err(DataError::NoQueries {
             purpose,

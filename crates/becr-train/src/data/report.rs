@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The data of a training.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct DataReport {
     /// What each set brought.
     pub sets: Vec<SetReport>,
     /// Documents in the index.
@@ -106,7 +106,7 @@ impl NegativeKind {
 /// How many faults are told word for word.
 const EXAMPLES: usize = 10;
 
-impl Report {
+impl DataReport {
     /// Writes the report into a work directory, for programs.
     pub(crate) fn write(&self, work: &Path) -> Result<(), DataError> {
         let path = work.join("data.json");
@@ -142,7 +142,7 @@ impl UseReport {
 }
 
 /// A table of the sets, a table for each training, and what was wrong.
-impl fmt::Display for Report {
+impl fmt::Display for DataReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = [
             "set",
@@ -202,7 +202,7 @@ impl fmt::Display for FoldsReport {
     }
 }
 
-impl Report {
+impl DataReport {
     fn uses(&self, title: &str, training: &[UseReport]) -> Table {
         let header = [
             title,

@@ -2,7 +2,7 @@
 
 use super::chance::{Chance, draw};
 use super::pool::PoolWriter;
-use super::report::{Report, SetReport};
+use super::report::{DataReport, SetReport};
 use super::shorten::{Shortened, shorten};
 use super::{DataError, Pool};
 use crate::config::{Config, SetConfig};
@@ -35,7 +35,7 @@ pub struct Sets {
     /// The documents; none if an index exists.
     pub pool: Option<Pool>,
     /// What was read and left out.
-    pub report: Report,
+    pub report: DataReport,
 }
 
 impl Sets {
@@ -49,7 +49,7 @@ impl Sets {
             },
             questions: Vec::new(),
             by_key: HashMap::new(),
-            report: Report::default(),
+            report: DataReport::default(),
         };
         for (number, set) in config.data.sets.iter().enumerate() {
             let before = reading.questions.len();
@@ -75,7 +75,7 @@ pub(super) struct Reading<'a> {
     pub(super) questions: Vec<Question>,
     /// Queries of pairs by their words: equal ones are one query with several relevant documents.
     pub(super) by_key: HashMap<String, usize>,
-    report: Report,
+    report: DataReport,
 }
 
 impl Reading<'_> {

@@ -1,6 +1,6 @@
 //! Numbers of queries with different numbers of documents, terms and tokens, laid out as the network takes them.
 
-use super::{Looked, Row};
+use super::{FrozenRow, Looked};
 use crate::batch::{Histograms, Terms};
 use crate::model::bins::{self, BINS};
 use becr_rank::RankQuery;
@@ -12,7 +12,7 @@ pub(super) struct Padded<'a> {
 }
 
 impl<'a> Padded<'a> {
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a Row>)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'a RankQuery, Option<&'a FrozenRow>)> {
         let candidates = self.candidates;
         (self.looked.iter())
             .flat_map(move |(query, rows)| (0..candidates).map(move |at| (query, rows.get(at))))

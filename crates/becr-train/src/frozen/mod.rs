@@ -24,7 +24,7 @@ enum Detail {
 
 /// A document as its query sees it.
 #[derive(Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct FrozenRow {
     /// In the order of the head's lexical, then its other features; `None` where missing.
     pub(crate) features: Vec<Option<f32>>,
     /// Similarity of the query and the document's mean vector.
@@ -39,7 +39,7 @@ pub(crate) struct Row {
 }
 
 /// A query and the documents picked for it.
-type Looked = (RankQuery, Vec<Row>);
+type Looked = (RankQuery, Vec<FrozenRow>);
 
 /// An index to learn from.
 pub(crate) struct Frozen<'a> {
@@ -128,17 +128,17 @@ impl<'a> Frozen<'a> {
         }
     }
 
-    fn row(&self, examined: &Examined<'_>, first_stage: Option<f32>) -> Row {
+    fn row(&self, examined: &Examined<'_>, first_stage: Option<f32>) -> FrozenRow {
         let lexical = self.lexical.iter().map(|place| match place {
             Some(place) => Some(examined.lexical()[*place]),
             None => Some(first_stage.unwrap_or(0.0)),
         });
-        Row {
+        FrozenRow {
             features: lexical.chain(examined.named().iter().copied()).collect(),
             document_vector: examined.document_vector(),
             cls: examined.cls(),
             tokens: examined.tokens(),
-            ..Row::default()
+            ..FrozenRow::default()
         }
     }
 
@@ -158,7 +158,7 @@ impl<'a> Frozen<'a> {
     }
 
     /// All numbers of some examples' documents, to be measured.
-    pub(crate) fn rows(&self, picked: &[Picked]) -> Result<Vec<Row>, TrainError> {
+    pub(crate) fn rows(&self, picked: &[Picked]) -> Result<Vec<FrozenRow>, TrainError> {
         let looked = self.look(picked, Detail::LogSums)?;
         Ok(looked.into_iter().flat_map(|(_, rows)| rows).collect())
     }
@@ -235,7 +235,8 @@ impl Source for Frozen<'_> {
         // A missing one contributes as much as the mean: nothing.
         let vector = self.head().deep.document_vector.as_ref();
         let mean = vector.map_or(0.0, |vector| vector.mean);
-        let vector = |row: Option<&Row>| row.and_then(|row| row.document_vector).unwrap_or(mean);
+        let vector =
+            |row: Option<&FrozenRow>| row.and_then(|row| row.document_vector).unwrap_or(mean);
         let document_vector = padded.rows().map(|(_, row)| vector(row)).collect();
         batch.deep = match self.detail {
             Detail::Histograms => Deep::Histograms(Histograms {

@@ -10,6 +10,7 @@ use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
 use becr_model::{Config, Head, Layers, Model, Settings, Storage, Weights};
 use becr_store::Documents;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct EvalOutput<'a> {
     qrels: String,
     complete: bool,
     confidence: f64,
@@ -84,7 +84,7 @@ pub(super) fn report<'a>(
     systems: &'a Systems,
     comparisons: &[Comparison],
     breakdown: Option<&'a Breakdown>,
-) -> Report<'a> {
+) -> EvalOutput<'a> {
     let run = |(position, system)| run_report(args, systems, comparisons, position, system);
     let baselines = systems
         .baselines
@@ -94,7 +94,7 @@ pub(super) fn report<'a>(
             marker: mark(index),
             run: run((position, &systems.all[position])),
         });
-    Report {
+    EvalOutput {
         qrels: args.qrels.display().to_string(),
         complete: args.complete,
         confidence: args.confidence,

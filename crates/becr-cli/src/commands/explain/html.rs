@@ -2,7 +2,8 @@
 
 use super::shade::{Stretch, stretches};
 use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, label, strength};
-use becr_rank::{FeaturePart, Part, QueryTerm, Row, ShadedWord, TermPart};
+use becr_basics::escape;
+use becr_rank::{ContributionRow, FeaturePart, Part, QueryTerm, ShadedWord, TermPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
@@ -118,7 +119,7 @@ fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     )
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &ContributionRow) -> String {
     let (part, name) = (part(row.part), escape(&label(row)));
     let value = number(row.contribution);
     format!("<tr><td>{part}</td><td>{name}</td>{value}</tr>\n")
@@ -254,22 +255,6 @@ fn word(stretch: &Stretch<'_>) -> String {
         hue(term),
         strength(similarity)
     )
-}
-
-/// Text as HTML shows it, in elements and in attributes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["json", "html"])]
     kernels: bool,
     /// How many candidates of the first stage the list has.
-    #[arg(long, default_value_t = SearchOptions::DEPTH, env = "BECR_DEPTH")]
+    #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = super::at_least_one, env = "BECR_DEPTH")]
     depth: usize,
     #[command(flatten)]
     rank: RankArgs,

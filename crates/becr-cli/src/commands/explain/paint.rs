@@ -1,9 +1,8 @@
 //! Words in the colours of the query terms that they are close to, for terminals; marked, where there is no colour.
 
 use super::shade::Stretch;
-use crate::output::printable;
+use crate::output::{has_colours, printable};
 use becr::strength;
-use std::io::IsTerminal;
 
 /// Shades of each term's colour, from faint to strong, among the 256 colours of terminals.
 const SHADES: [[u8; 4]; 6] = [
@@ -16,12 +15,6 @@ const SHADES: [[u8; 4]; 6] = [
 ];
 /// Without colours, words at least this similar are marked.
 const MARKED: f32 = 0.5;
-
-/// Colours where standard output is a terminal, unless the user wants none.
-fn colours() -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !unwanted && std::io::stdout().is_terminal()
-}
 
 /// How words are shaded.
 pub(super) struct Paint<'a> {
@@ -36,7 +29,7 @@ impl<'a> Paint<'a> {
     /// For the terms of a query; shades by one of them, or each word by the term it is closest to.
     pub(super) fn new(words: Vec<&'a str>, term: Option<usize>) -> Self {
         Self {
-            colours: colours(),
+            colours: has_colours(),
             words,
             term,
         }

@@ -3,13 +3,14 @@
 mod batch;
 mod text;
 
+use super::at_least_one;
 use super::corpus::OnError;
 use crate::output;
 use crate::ranking::RankArgs;
 use anyhow::{Context, bail};
 use becr::{
     Details, GroupCoverage, Index, RankOptions, Reasons, ScoreParts, SearchOptions, SearchResult,
-    SearchTiming,
+    SearchTiming, Snippet,
 };
 use becr_rank::MAX_QUERY_WORDS;
 use serde::Serialize;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 ///
 ///   becr search notes.becr "sourdough dense crumb"
 ///
-///   becr search notes.becr "sourdough dense crumb" --explain --timing
+///   becr search notes.becr sourdough dense crumb -k 3 --explain --timing
 ///
 ///   becr search corpus.becr --queries queries.tsv --run-out becr.run --k 1000
 ///
@@ -36,14 +37,14 @@ use std::process::ExitCode;
 pub(crate) struct Args {
     /// Directory of the index.
     index: PathBuf,
-    /// What to search for.
+    /// What to search for; several words need no quotes.
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
-    query: Option<String>,
+    query: Vec<String>,
     /// How many results [default: 10; 1000 with --queries].
-    #[arg(long)]
+    #[arg(long, short, value_parser = at_least_one)]
     k: Option<usize>,
     /// How many candidates of the first stage are re-ranked.
-    #[arg(long, default_value_t = SearchOptions::DEPTH, env = "BECR_DEPTH")]
+    #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = at_least_one, env = "BECR_DEPTH")]
     depth: usize,
     /// Rank by BM25 alone.
     #[arg(long, conflicts_with_all = ["variant", "without", "explain"])]
@@ -135,6 +136,8 @@ struct ResultRow {
     parts: Option<ScoreParts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Reasons>,
+    #[serde(skip)]
+    snippet: Option<Snippet>,
 }
 
 impl From<SearchResult> for ResultRow {
@@ -147,6 +150,7 @@ impl From<SearchResult> for ResultRow {
             first_stage_rank: result.first_stage_rank,
             parts: result.parts,
             explanation: result.reasons,
+            snippet: result.snippet,
         }
     }
 }
@@ -163,8 +167,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let index = args.rank.open(&args.index)?;
     let rank = args.rank_options(&index)?;
-    match (&args.query, &args.batch.queries, &args.batch.run_out) {
-        (Some(query), _, _) => {
+    match (&args.batch.queries, &args.batch.run_out) {
+        (Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
+        _ if args.query.is_empty() => bail!("give a query, or --queries FILE with --run-out FILE"),
+        _ => {
+            let query = &args.query.join(" ");
             match becr_text::words::words(query).count() {
                 0 => output::note("The query has no words."),
                 words if words > MAX_QUERY_WORDS && rank.is_some() => {
@@ -181,7 +188,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 details: Details {
                     title: true,
                     reasons: args.explain,
-                    snippet: false,
+                    snippet: !args.json,
                 },
             };
             let found = index.search(query, &options)?;
@@ -197,8 +204,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 text::print(&answer, args.explain, args.timing)?;
             }
         }
-        (None, Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
-        _ => bail!("give a query, or --queries FILE with --run-out FILE"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use super::{Answer, ResultRow};
 use crate::output;
+use becr::Snippet;
 use std::io::Write;
 
 pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow::Result<()> {
@@ -34,16 +35,14 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         true => "(no title)".into(),
         false => output::printable(&row.title),
     };
-    write!(
-        out,
-        "{:>4}  {:>8.3}  {title}  [{}]",
-        row.rank,
-        row.score,
-        output::printable(&row.id)
-    )?;
+    let (title, id) = (output::bold(&title), output::printable(&row.id));
+    write!(out, "{:>4}  {:>8.3}  {title}  [{id}]", row.rank, row.score)?;
     match &row.parts {
         Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
         None => writeln!(out)?,
+    }
+    if let Some(snippet) = &row.snippet {
+        writeln!(out, "                {}", passage(snippet))?;
     }
     if let (Some(parts), Some(reasons)) = (&row.parts, &row.explanation) {
         writeln!(
@@ -54,4 +53,24 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         writeln!(out, "                {reasons}")?;
     }
     Ok(())
+}
+
+/// A snippet in one line, the words nearest to the query in bold.
+fn passage(snippet: &Snippet) -> String {
+    let clean = |text: &str| -> String {
+        let text = output::printable(text).replace('\n', " ");
+        text.replace('\t', " ")
+    };
+    let mut line = String::from(if snippet.starts_late { "… " } else { "" });
+    let mut at = 0;
+    for mark in &snippet.marks {
+        line.push_str(&clean(&snippet.text[at..mark.start]));
+        line.push_str(&output::bold(&clean(&snippet.text[mark.clone()])));
+        at = mark.end;
+    }
+    line.push_str(&clean(&snippet.text[at..]));
+    if snippet.ends_early {
+        line.push_str(" …");
+    }
+    line
 }

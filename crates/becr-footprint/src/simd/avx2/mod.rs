@@ -155,12 +155,10 @@ unsafe fn count(
     // SAFETY: the caller's promise is ours.
     unsafe {
         let count = match (trio.digits, trio.doublings) {
-            (..=6, 0) => count_digits::<6, 0>,
-            (..=6, 1) => count_digits::<6, 1>,
             (..=6, 2) => count_digits::<6, 2>,
-            (..=6, _) => count_digits::<6, 3>,
-            (7, 0) => count_digits::<7, 0>,
-            (7, _) => count_digits::<7, 1>,
+            (..=6, 3..) => count_digits::<6, 3>,
+            (..=7, 1) => count_digits::<7, 1>,
+            (..=7, _) => count_digits::<7, 0>,
             (8, _) => count_digits::<8, 0>,
             _ => count_digits::<DIGITS, 0>,
         };

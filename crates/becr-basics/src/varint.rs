@@ -1,7 +1,9 @@
-//! Unsigned integers in as few bytes as they need: seven bits a byte, low bits first.
+//! Unsigned integers in as few bytes as they need: seven bits a byte, low bits first; the high bit says that more follow.
+
+use std::io::{self, Read};
 
 /// Appends `value`.
-pub(crate) fn push(value: u32, out: &mut Vec<u8>) {
+pub fn push(value: u64, out: &mut Vec<u8>) {
     let mut rest = value;
     while rest >= 0x80 {
         out.push(rest as u8 | 0x80);
@@ -10,9 +12,28 @@ pub(crate) fn push(value: u32, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// Reads one from the front of `bytes` and moves past it; `None` if there is no whole one.
+/// Reads one of at most 64 bits; an error of kind `InvalidData` if it has more.
+pub fn read(input: &mut impl Read) -> io::Result<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let mut byte = [0];
+        input.read_exact(&mut byte)?;
+        let bits = u64::from(byte[0] & 0x7f);
+        if shift == 63 && bits > 1 {
+            break;
+        }
+        number |= bits << shift;
+        if byte[0] < 0x80 {
+            return Ok(number);
+        }
+    }
+    let more = "a number of more than 64 bits";
+    Err(io::Error::new(io::ErrorKind::InvalidData, more))
+}
+
+/// Reads one of at most 32 bits from the front of `bytes` and moves past it; `None` if there is no whole one.
 #[inline]
-pub(crate) fn pull(bytes: &mut &[u8]) -> Option<u32> {
+pub fn pull(bytes: &mut &[u8]) -> Option<u32> {
     let (&first, rest) = bytes.split_first()?;
     if first < 0x80 {
         *bytes = rest;
@@ -33,9 +54,9 @@ pub(crate) fn pull(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-/// The number that the bytes end with, if one ends there.
+/// The number of at most 32 bits that the bytes end with, if one ends there.
 #[inline]
-pub(crate) fn ending(bytes: &[u8]) -> u32 {
+pub fn ending(bytes: &[u8]) -> u32 {
     let (last, before) = bytes.split_last().unwrap_or((&0, &[]));
     let before = before
         .iter()
@@ -49,7 +70,7 @@ pub(crate) fn ending(bytes: &[u8]) -> u32 {
 
 /// How many of the bytes end a number.
 #[inline(always)]
-pub(crate) fn count(bytes: &[u8; 16]) -> u32 {
+pub fn count(bytes: &[u8; 16]) -> u32 {
     let [a, b] = ends(bytes);
     // The product brings the sum of all bytes together in its highest byte.
     ((a + b).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u32
@@ -57,7 +78,7 @@ pub(crate) fn count(bytes: &[u8; 16]) -> u32 {
 
 /// How many of the first bytes, `end` of 16, end a number.
 #[inline(always)]
-pub(crate) fn count_before(bytes: &[u8; 16], end: u32) -> u32 {
+pub fn count_before(bytes: &[u8; 16], end: u32) -> u32 {
     let [a, b] = ends(bytes);
     let ends = u128::from(b) << 64 | u128::from(a);
     let before = ends & ((1 << (8 * end)) - 1);
@@ -81,7 +102,7 @@ mod tests {
         #[test]
         fn round_trip(values in prop::collection::vec(any::<u32>(), 0..50)) {
             let mut bytes = Vec::new();
-            values.iter().for_each(|&value| push(value, &mut bytes));
+            values.iter().for_each(|&value| push(value.into(), &mut bytes));
             let mut rest = bytes.as_slice();
             let read: Vec<u32> = std::iter::from_fn(|| pull(&mut rest)).collect();
             prop_assert_eq!(read, values);
@@ -91,8 +112,8 @@ mod tests {
         #[test]
         fn numbers_are_read_from_their_end(before in any::<u32>(), value in any::<u32>()) {
             let mut bytes = Vec::new();
-            push(before, &mut bytes);
-            push(value, &mut bytes);
+            push(before.into(), &mut bytes);
+            push(value.into(), &mut bytes);
             prop_assert_eq!(ending(&bytes), value);
         }
 
@@ -112,6 +133,24 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn long_numbers_come_back(number in any::<u64>(), shift in 0_u32..64) {
+            let mut bytes = Vec::new();
+            push(number >> shift, &mut bytes);
+            prop_assert_eq!(read(&mut &bytes[..]).unwrap(), number >> shift);
+            prop_assert!(read(&mut &bytes[..bytes.len() - 1]).is_err());
+        }
+    }
+
+    #[test]
+    fn more_than_64_bits_are_refused() {
+        let ending_with = |last: u8| [&[0xff; 9][..], &[last]].concat();
+        assert_eq!(read(&mut &ending_with(1)[..]).unwrap(), u64::MAX);
+        assert!(read(&mut &ending_with(2)[..]).is_err());
+        assert!(read(&mut &[0x80; 20][..]).is_err());
+    }
+
     #[test]
     fn edges() {
         for (value, length) in [
@@ -123,7 +162,7 @@ mod tests {
             (u32::MAX, 5),
         ] {
             let mut bytes = Vec::new();
-            push(value, &mut bytes);
+            push(value.into(), &mut bytes);
             assert_eq!(bytes.len(), length);
         }
         assert_eq!(

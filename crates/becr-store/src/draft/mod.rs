@@ -1,5 +1,7 @@
 //! What a change has gathered so far. Every method either does all of its work or, on an error, none.
 
+mod ask;
+
 use crate::tokenised::Tokenised;
 use crate::vocabulary::Vocabulary;
 use crate::{
@@ -9,7 +11,6 @@ use crate::{
 };
 use becr_text::groups::TokenGroup;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::ControlFlow;
 
 /// A change in the making.
 pub(crate) struct Draft {
@@ -72,96 +73,6 @@ impl Draft {
             groups: BTreeMap::new(),
             companion: None,
         })
-    }
-
-    /// Asks the store what must be known of documents and words.
-    pub(crate) fn ask(
-        &mut self,
-        store: &impl StoreContents,
-        ids: &[&str],
-        words: &[&str],
-    ) -> Result<(), StoreError> {
-        let is_new = |id: &&str| id.len() <= MAX_ID_BYTES && !self.places.contains_key(*id);
-        let ids: Vec<&str> = ids.iter().copied().filter(is_new).collect();
-        let is_new = |word: &&str| !self.vocabulary.has_asked(word);
-        let mut words: Vec<&str> = words.iter().copied().filter(is_new).collect();
-        words.sort_unstable();
-        words.dedup();
-        if ids.is_empty() && words.is_empty() {
-            return Ok(());
-        }
-        let question = Question {
-            ids: &ids,
-            words: &words,
-            ..Question::default()
-        };
-        let mut buffer = FetchBuffer::default();
-        let answer = store.look_up(&question, &mut buffer)?;
-        for (word, number) in words.iter().zip(answer.words) {
-            self.vocabulary.answer(word, number);
-        }
-        let found: Vec<u64> = answer.numbers.iter().copied().flatten().collect();
-        self.ask_for_words_of(store, &found)?;
-        for (&id, number) in ids.iter().zip(answer.numbers) {
-            let place = number.map_or(Place::Nowhere, Place::Stored);
-            self.places.insert(id.to_owned(), place);
-        }
-        Ok(())
-    }
-
-    /// Reads the words of documents in the store, and how they are spelled.
-    fn ask_for_words_of(
-        &mut self,
-        store: &impl StoreContents,
-        numbers: &[u64],
-    ) -> Result<(), StoreError> {
-        if numbers.is_empty() {
-            return Ok(());
-        }
-        let mut fault = None;
-        let mut stored = Vec::with_capacity(numbers.len());
-        store.fetch(numbers, &mut FetchBuffer::default(), &mut |_, found| {
-            for found in found {
-                let number = numbers[stored.len()];
-                let record = match found {
-                    Some(found) => found.check(),
-                    None => Err(damaged(
-                        store,
-                        format!("document {number}"),
-                        "its record is missing",
-                    )),
-                };
-                match record {
-                    Ok(record) => stored.push(Counted {
-                        words: record.forward().words(),
-                        tokens: record.tokens() as u64,
-                    }),
-                    Err(error) => {
-                        fault = Some(error);
-                        return ControlFlow::Break(());
-                    }
-                }
-            }
-            ControlFlow::Continue(())
-        })?;
-        fault.map_or(Ok(()), Err)?;
-        let words = stored.iter().flat_map(|counted| {
-            let Words { title, body } = &counted.words;
-            title.iter().chain(body).copied()
-        });
-        let mut words: Vec<u32> = words.filter(|&word| !self.vocabulary.knows(word)).collect();
-        words.sort_unstable();
-        words.dedup();
-        if !words.is_empty() {
-            let spellings = store.spellings(&words)?;
-            for (&word, spelling) in words.iter().zip(spellings) {
-                let missing = || damaged(store, format!("word {word}"), "its spelling is missing");
-                self.vocabulary
-                    .spelled(word, &spelling.ok_or_else(missing)?);
-            }
-        }
-        self.stored.extend(numbers.iter().copied().zip(stored));
-        Ok(())
     }
 
     /// Puts a document. Its id and its words must have been asked for.

@@ -1,0 +1,53 @@
+//! `becr completions`, `becr manual`: what shells and `man` take.
+
+use crate::{Cli, output};
+use anyhow::Context;
+use clap::CommandFactory;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print completions for a shell
+///
+/// Examples:
+///
+///   becr completions bash > ~/.local/share/bash-completion/completions/becr
+///
+///   becr completions zsh > ~/.zfunc/_becr
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+/// Write manual pages, one for each command
+///
+/// Examples:
+///
+///   becr manual ~/.local/share/man/man1
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ManualArgs {
+    /// Folder to write them to; it is made if it is not there.
+    folder: PathBuf,
+}
+
+pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    // Into memory first: a closed pipe would panic inside of the generator.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "becr", &mut script);
+    let mut out = output::stdout();
+    out.write_all(&script)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
+    let folder = &args.folder;
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .with_context(|| format!("cannot write manual pages to {}", folder.display()))?;
+    output::note(format_args!("{}: see becr.1", folder.display()));
+    Ok(ExitCode::SUCCESS)
+}
