@@ -72,9 +72,11 @@ fn run(command: &commands::Command) -> anyhow::Result<ExitCode> {
     match command.index() {
         None => commands::run(command),
         Some(index) if supervise::is_child() => supervise::child(index, || commands::run(command)),
-        Some(index) => match supervise::run(index)? {
-            Ended::Told(code) => Ok(code),
-            Ended::Fell(reason) => commands::fell(command, reason),
+        Some(index) => match supervise::run(index) {
+            Ok(Ended::Told(code)) => Ok(code),
+            Ok(Ended::Fell(reason)) => commands::fell(command, reason),
+            // No child can be started, where the program's file was replaced or handles are short: here, then.
+            Err(_) => commands::run(command),
         },
     }
 }

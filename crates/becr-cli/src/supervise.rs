@@ -5,9 +5,9 @@
 //! becomes an error that names the index and says what to do.
 
 use crate::output;
-use anyhow::Context;
 use becr_index::manifest::Manifest;
 use rustix::process::Signal;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -40,13 +40,11 @@ pub(crate) fn is_child() -> bool {
 }
 
 /// Runs this command again, in a child process.
-pub(crate) fn run(index: &Path) -> anyhow::Result<Ended> {
-    let program = std::env::current_exe().context("cannot find the program's own file")?;
-    let status = Command::new(program)
+pub(crate) fn run(index: &Path) -> io::Result<Ended> {
+    let status = Command::new(std::env::current_exe()?)
         .args(std::env::args_os().skip(1))
         .env(VARIABLE, std::process::id().to_string())
-        .status()
-        .context("cannot start the process that reads the index")?;
+        .status()?;
     Ok(ended(status, index))
 }
 

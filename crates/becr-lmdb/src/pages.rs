@@ -160,6 +160,9 @@ struct Tree<'n> {
     counted: Root,
 }
 
+/// Takes the rows of a table: key, flags of the row, value; `None` if a row is not what it should be.
+type VisitRows<'v> = dyn FnMut(&[u8], u16, &[u8]) -> Option<()> + 'v;
+
 /// What keys below a page must lie between: not less than the first, less than the second.
 type Between<'k> = (Option<&'k [u8]>, Option<&'k [u8]>);
 
@@ -212,12 +215,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn table(
-        &mut self,
-        name: &str,
-        root: Root,
-        visit: &mut dyn FnMut(&[u8], u16, &[u8]) -> Option<()>,
-    ) -> Result<(), Fault> {
+    fn table(&mut self, name: &str, root: Root, visit: &mut VisitRows<'_>) -> Result<(), Fault> {
         let zero = Root {
             branches: 0,
             leaves: 0,
@@ -258,7 +256,7 @@ impl Walk<'_> {
         number: u64,
         depth: usize,
         between: Between<'_>,
-        visit: &mut dyn FnMut(&[u8], u16, &[u8]) -> Option<()>,
+        visit: &mut VisitRows<'_>,
     ) -> Result<(), Fault> {
         self.take(number, 1)?;
         let broken = |reason: &str| fault_in(tree.name, number, reason);

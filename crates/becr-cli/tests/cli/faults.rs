@@ -305,7 +305,7 @@ fn readers_need_the_lock_file_and_nothing_else() {
     }
     for name in ["b.md", "secret"] {
         let hidden = folder.join("notes").join(name);
-        fs::set_permissions(hidden, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(hidden, fs::Permissions::from_mode(0o000)).unwrap();
     }
     fs::create_dir(folder.join("out")).unwrap();
     fs::set_permissions(folder.join("out"), fs::Permissions::from_mode(0o777)).unwrap();
