@@ -112,6 +112,14 @@ pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
     checked.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Refuses a folder that could not be written to when the work is done; one that is missing is made then.
+pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
+    let is_there = |folder: &&Path| folder.symlink_metadata().is_ok();
+    let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    tempfile::tempfile_in(above).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
 /// Text of a document for the terminal: characters that would steer it become spaces.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -132,6 +140,9 @@ mod tests {
         check_file(Path::new("/dev/null")).unwrap();
         assert!(check_file(folder.path()).is_err());
         assert!(check_file(&folder.path().join("missing/new")).is_err());
+        check_folder(&folder.path().join("a/b")).unwrap();
+        check_folder(Path::new("relative")).unwrap();
+        assert!(check_folder(Path::new("/dev/null/x")).is_err());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 

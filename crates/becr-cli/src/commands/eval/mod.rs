@@ -87,6 +87,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(svg) = &args.svg {
+        crate::output::check_file(svg)?;
+    }
     let systems = load::load(args)?;
     let comparisons = compare::compare(args, &systems);
     let breakdown = args
