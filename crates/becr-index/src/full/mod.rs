@@ -220,6 +220,7 @@ impl FullBuild<'_> {
         let rules = (&self.options.rules, &self.options.query_log);
         serde_json::json!({
             "encoder": encoder_id,
+            "precision": self.encoder.backend().precision(),
             "gamma": head.map(|head| &head.others.cls),
             "corpus": identity,
             "options": self.options,
@@ -283,6 +284,7 @@ impl FullBuild<'_> {
         let model = Some(ModelReference {
             encoder_id,
             directory,
+            precision: self.encoder.backend().precision(),
         });
         Manifest {
             model,
