@@ -17,6 +17,7 @@ mod composed;
 mod documents;
 mod encoding;
 mod groups;
+mod word_cache;
 
 pub(crate) use documents::BatchWriter;
 pub use encoding::DocumentEncoder;
@@ -160,7 +161,7 @@ impl FullBuild<'_> {
         let (list, spool) = self.group_list(dir, &mut documents, observer)?;
         let header = self.header(encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
-        self.encode_groups(&index, &list, observer)?;
+        self.encode_groups(&index, &list, encoder_id, observer)?;
         let resumed = match &spool {
             Some(spool) => {
                 let total = Some(spool.documents);
