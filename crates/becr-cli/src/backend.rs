@@ -1,7 +1,7 @@
 //! What computes hidden states: the flags of every command that encodes.
 
 use anyhow::bail;
-use becr_encoder::{Backend, Encoder, NativeEncoder};
+use becr_encoder::{Backend, Encoder, NativeEncoder, Precision};
 use becr_model::{Config, Model, Weights};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,10 @@ pub(crate) struct Args {
     /// Where --backend burn computes.
     #[arg(long, value_enum, default_value_t, env = "BECR_DEVICE")]
     device: Device,
+    /// What the encoder computes in, f32 or int8 (--backend native alone) [default: as the index was built, f32 for a
+    /// new one].
+    #[arg(long, env = "BECR_PRECISION")]
+    precision: Option<Precision>,
     /// Where the kernels tuned and compiled for a GPU are kept [default: becr/kernels in the user's cache directory].
     #[arg(long, value_name = "DIR", env = "BECR_KERNELS")]
     kernels: Option<PathBuf>,
@@ -48,8 +52,17 @@ enum Device {
 }
 
 impl Args {
-    /// Joins a model and what computes.
+    /// Joins a model and what computes, in f32 unless said otherwise.
     pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
+        self.open_in(model, Precision::F32)
+    }
+
+    /// Joins a model and what computes, in `default` unless said otherwise.
+    pub(crate) fn open_in(&self, model: Model, default: Precision) -> anyhow::Result<Encoder> {
+        let precision = self.precision.unwrap_or(default);
+        if matches!(self.backend, Kind::Burn) && precision != Precision::F32 {
+            bail!("burn computes in f32; {precision} needs --backend native")
+        }
         let Model {
             config,
             tokenizer,
@@ -58,7 +71,8 @@ impl Args {
         } = model;
         let encoder = match (self.backend, self.device) {
             (Kind::Native, Device::Cpu) => {
-                Encoder::new(&tokenizer, Box::new(NativeEncoder::new(&config, weights)?))?
+                let backend = NativeEncoder::with_precision(&config, weights, precision)?;
+                Encoder::new(&tokenizer, Box::new(backend))?
             }
             (Kind::Native, Device::Cuda) => {
                 bail!("our own code computes on the CPU; use --backend burn --device cuda")

@@ -34,6 +34,7 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         | IndexError::MountPoint(_)
         | IndexError::Busy(_) => Some("--out names another place"),
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
+        IndexError::Precision { .. } => Some("leave --precision out"),
         IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
         IndexError::NotAnIndex { .. } => Some("`becr index CORPUS --out DIR` builds one"),
         IndexError::Source(_) => {

@@ -1,7 +1,7 @@
 //! What an implementation of the forward pass takes and gives, so that documents and token groups are
 //! encoded by the same code whatever computes.
 
-use crate::EncodeError;
+use crate::{EncodeError, Precision};
 use becr_footprint::lsh::{HyperplaneKind, Hyperplanes};
 use becr_model::{Centres, Config};
 use std::ops::Range;
@@ -234,6 +234,16 @@ pub struct Encoded {
 pub trait Backend: Send + Sync {
     /// A short name: `native`, `burn`.
     fn name(&self) -> &'static str;
+
+    /// The numbers that the linear layers compute in.
+    fn precision(&self) -> Precision {
+        Precision::F32
+    }
+
+    /// Names what computes, if equal names give equal bits: on any machine, in any batch.
+    fn implementation(&self) -> Option<String> {
+        None
+    }
 
     /// The model's shape.
     fn shape(&self) -> &Shape;

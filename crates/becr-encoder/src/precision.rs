@@ -1,7 +1,10 @@
 //! In what numbers the linear layers compute.
 
+use serde::{Deserialize, Serialize};
+
 /// The numbers of the linear layers. Everything else (attention, norms, GELU, footprints) is f32 in any case.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32-bit floats.
     #[default]

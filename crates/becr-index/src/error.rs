@@ -85,6 +85,19 @@ pub enum IndexError {
         /// The one that differs.
         other: PathBuf,
     },
+    /// An encoder of another precision than the index was built in.
+    #[error(
+        "{}: this index was encoded in {has}, which does not mix with {asked}; encode in {has}, or build it again",
+        path.display()
+    )]
+    Precision {
+        /// The index.
+        path: PathBuf,
+        /// What it was built in.
+        has: becr_encoder::Precision,
+        /// What was asked for.
+        asked: becr_encoder::Precision,
+    },
     /// The document store failed.
     #[error(transparent)]
     Store(#[from] becr_store::StoreError),

@@ -2,6 +2,7 @@
 
 use crate::files::{self, FileSum};
 use crate::{IndexError, durable};
+use becr_encoder::Precision;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,14 @@ pub struct ModelReference {
     /// The directory it was read from, for encoding more documents, as an absolute path; or the name of a model that
     /// was in none, such as one built into the program.
     pub directory: PathBuf,
+    /// What its linear layers computed in; documents added later and encoded queries follow it. Indexes of before
+    /// precisions could be chosen do not say: they are f32.
+    #[serde(default, skip_serializing_if = "is_f32")]
+    pub precision: Precision,
+}
+
+fn is_f32(precision: &Precision) -> bool {
+    *precision == Precision::F32
 }
 
 impl Default for Manifest {
@@ -63,6 +72,25 @@ impl Default for Manifest {
 }
 
 impl Manifest {
+    /// What the encoder of this index computes in.
+    pub fn precision(&self) -> Precision {
+        self.model
+            .as_ref()
+            .map_or(Precision::F32, |model| model.precision)
+    }
+
+    /// Refuses an encoder that computes in another precision than the index in `dir` was built in.
+    pub fn check_precision(&self, dir: &Path, asked: Precision) -> Result<(), IndexError> {
+        match self.precision() {
+            has if has == asked => Ok(()),
+            has => Err(IndexError::Precision {
+                path: dir.to_owned(),
+                has,
+                asked,
+            }),
+        }
+    }
+
     /// True if `dir` says it is an index, of whatever version.
     pub fn is_in(dir: &Path) -> bool {
         dir.join(FILE).is_file()

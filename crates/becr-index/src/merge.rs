@@ -19,10 +19,13 @@ pub fn merge(
     let Some(first) = parts.first() else {
         return Err(IndexError::NoParts);
     };
+    let precision = Manifest::read(first)?.precision();
     for (n, part) in parts.iter().enumerate() {
-        if Manifest::read(part)?.model.is_none() {
+        let manifest = Manifest::read(part)?;
+        if manifest.model.is_none() {
             return Err(IndexError::Lexical(part.clone()));
         }
+        manifest.check_precision(part, precision)?;
         let same = |other: &PathBuf| other.canonicalize().ok() == part.canonicalize().ok();
         if parts[..n].iter().any(same) {
             return Err(IndexError::SamePart(part.clone()));

@@ -1,7 +1,7 @@
 //! Building an index.
 
 use crate::{Error, Index, OpenOptions, models};
-use becr_encoder::Encoder;
+use becr_encoder::{Encoder, Precision};
 use becr_groups::Rules;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_index::{IndexBuilder, IntoDocument, Observer};
@@ -26,6 +26,7 @@ const COUNT_MEMORY: usize = 512 << 20;
 pub struct Build {
     model: Option<Arc<Model>>,
     encoder: Option<Arc<Encoder>>,
+    precision: Precision,
     identity: Option<String>,
     overwrite: bool,
     options: BuildOptions,
@@ -36,6 +37,7 @@ impl Default for Build {
         Self {
             model: None,
             encoder: None,
+            precision: Precision::default(),
             identity: None,
             overwrite: false,
             options: BuildOptions {
@@ -67,6 +69,13 @@ impl Build {
     /// An encoder of the model, in the place of one on the CPU.
     pub fn encoder(mut self, encoder: Arc<Encoder>) -> Self {
         self.encoder = Some(encoder);
+        self
+    }
+
+    /// What the model's linear layers compute in, unless an encoder is given. The index remembers it: documents added
+    /// later and encoded queries follow.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
         self
     }
 
@@ -146,7 +155,10 @@ impl Build {
         };
         let encoder = match self.encoder {
             Some(encoder) => encoder,
-            None => Arc::new(Encoder::of_model(Model::clone(&model))?),
+            None => Arc::new(Encoder::with_precision(
+                Model::clone(&model),
+                self.precision,
+            )?),
         };
         let build = FullBuild {
             model: &model,

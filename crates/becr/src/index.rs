@@ -6,7 +6,7 @@ use crate::{
     Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
     SearchAnswer, SearchOptions, models,
 };
-use becr_encoder::Encoder;
+use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
 use becr_model::{Head, Model};
 use becr_rank::Ranker;
@@ -46,7 +46,8 @@ impl OpenOptions {
         self
     }
 
-    /// An encoder of the index's model, in the place of one on the CPU.
+    /// An encoder of the index's model, in the place of one on the CPU. It must compute in the precision that the index
+    /// was built in.
     pub fn encoder(mut self, encoder: Arc<Encoder>) -> Self {
         self.encoder = Some(encoder);
         self
@@ -60,6 +61,8 @@ impl OpenOptions {
     /// The encoder of an index's model, loaded when first asked for.
     pub(crate) fn encoder_of(&self, opened: &Opened) -> Result<Arc<Encoder>, Error> {
         if let Some(encoder) = &self.encoder {
+            let asked = encoder.backend().precision();
+            opened.manifest.check_precision(&opened.dir, asked)?;
             return Ok(encoder.clone());
         }
         let mut loaded = lock(&self.loaded);
@@ -68,7 +71,10 @@ impl OpenOptions {
         }
         let model = self.model_of(opened)?;
         opened.store()?.check_encoder(&model.encoder_id())?;
-        let encoder = Arc::new(Encoder::of_model(Model::clone(&model))?);
+        let encoder = Arc::new(Encoder::with_precision(
+            Model::clone(&model),
+            opened.manifest.precision(),
+        )?);
         *loaded = Some(encoder.clone());
         Ok(encoder)
     }
@@ -234,6 +240,11 @@ impl Index {
     /// The encoder of the index's model, loaded when first asked for.
     pub fn encoder(&self) -> Result<Arc<Encoder>, Error> {
         self.inner.options.encoder_of(&*self.opened()?)
+    }
+
+    /// What the index's documents and token groups were encoded in.
+    pub fn precision(&self) -> Result<Precision, Error> {
+        Ok(self.opened()?.manifest.precision())
     }
 
     /// Refuses an index that can only be built anew: a lexical one.

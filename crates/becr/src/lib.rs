@@ -68,7 +68,7 @@ mod snippet;
 mod stats;
 mod view;
 
-pub use becr_encoder::Encoder;
+pub use becr_encoder::{Encoder, Precision};
 pub use becr_groups::Rules;
 pub use becr_index::full::{FullSummary, Shard};
 pub use becr_index::{

@@ -2,7 +2,7 @@
 
 use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
-    QueryMode, RankOptions, SearchOptions, Stage, Variant,
+    Precision, QueryMode, RankOptions, SearchOptions, Stage, Variant,
 };
 use becr_model::{Config, Feature, Head, Storage, Weights};
 use std::cell::RefCell;
@@ -398,4 +398,58 @@ fn an_index_may_begin_empty_if_it_is_meant_to() {
     );
     index.add(documents(0..3), Existing::Refuse, &()).unwrap();
     assert_eq!(index.view().unwrap().documents().unwrap(), 3);
+}
+
+#[test]
+fn an_index_stays_in_the_precision_it_was_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = model(&folder.path().join("model"));
+    let build = |name: &str, precision, count, groups| {
+        let path = folder.path().join(name);
+        let build = Build::new().model(model.clone()).precision(precision);
+        let build = build.group_list(groups);
+        build.run(&path, documents(0..count), &()).unwrap();
+        path
+    };
+    let manifest = |path: &Path| std::fs::read_to_string(path.join("becr.json")).unwrap();
+    let digest = |path: &Path| Index::open(path).unwrap().view().unwrap().digest().unwrap();
+    let exact = build("exact", Precision::F32, 20, None);
+    let rough = build("rough", Precision::Int8, 20, None);
+    let grown = build(
+        "grown",
+        Precision::Int8,
+        12,
+        Some(rough.join("groups.list")),
+    );
+    assert!(!manifest(&exact).contains("precision"), "as before");
+    assert!(manifest(&rough).contains("\"precision\": \"int8\""));
+    assert_ne!(digest(&exact), digest(&rough));
+    // What is added later comes out as if it had been there from the start.
+    let index = Index::open(&grown).unwrap();
+    assert_eq!(index.precision().unwrap(), Precision::Int8);
+    index.add(documents(12..20), Existing::Refuse, &()).unwrap();
+    assert_eq!(digest(&grown), digest(&rough));
+
+    let encoder = becr::Encoder::with_precision(model.clone(), Precision::F32).unwrap();
+    let other = becr::OpenOptions::new().encoder(encoder.into());
+    let refused = other
+        .open(&grown)
+        .unwrap()
+        .add(documents(20..21), Existing::Refuse, &());
+    assert!(
+        matches!(
+            refused,
+            Err(Error::Index(IndexError::Precision {
+                has: Precision::Int8,
+                asked: Precision::F32,
+                ..
+            }))
+        ),
+        "{refused:?}"
+    );
+    let joined = becr_index::merge(&[rough, exact], &folder.path().join("joined"), false, &());
+    assert!(
+        matches!(joined, Err(IndexError::Precision { .. })),
+        "{joined:?}"
+    );
 }

@@ -124,9 +124,12 @@ pub(crate) fn add(args: &AddArgs) -> anyhow::Result<ExitCode> {
 }
 
 pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode> {
-    Index::open(&args.index)?.check_changeable()?;
+    let opened = Index::open(&args.index)?;
+    opened.check_changeable()?;
+    let precision = opened.precision()?;
+    drop(opened);
     let model = models::of_index(&args.index, args.model.as_deref())?;
-    let encoder = Arc::new(args.backend.open(model.clone())?);
+    let encoder = Arc::new(args.backend.open_in(model.clone(), precision)?);
     let index = OpenOptions::new()
         .model(model)
         .encoder(encoder)

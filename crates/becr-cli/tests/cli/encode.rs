@@ -154,9 +154,20 @@ fn files_of_any_kind_are_read() {
     assert_eq!(json["texts"][0]["tokens"][0]["title"], true);
     assert_eq!((token(1, 0), token(1, 1)), (Some("model"), None));
 
-    // Longer than the model's twelve positions: three even segments of 7, 7 and 6 pieces.
-    let long = format!("neural {}", "model ".repeat(20));
-    std::fs::write(folder.path().join("long.txt"), long).unwrap();
+    // Not UTF-8: to take it for something else would encode other words than it has.
+    let other = [&b"neural \xff"[..], "model ".repeat(20).as_bytes()].concat();
+    std::fs::write(folder.path().join("long.txt"), other).unwrap();
+    let arguments = ["--file", "long.txt", "--out", "long.safetensors"];
+    let refused = encode(&folder, &arguments);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("not UTF-8"), "{}", refused.stderr);
+
+    // Longer than the model's twelve positions: three even segments of 7 pieces.
+    std::fs::write(
+        folder.path().join("long.txt"),
+        format!("neural {}", "model ".repeat(20)),
+    )
+    .unwrap();
     assert_eq!(
         encode(
             &folder,
@@ -322,10 +333,8 @@ fn the_benchmark_measures_our_own_side_alone() {
         "minilm",
         "--threads",
         "1",
-        "--sequences",
-        "2",
-        "--length",
-        "8",
+        "--batches",
+        "2x8",
         "--seconds",
         "0",
     ];

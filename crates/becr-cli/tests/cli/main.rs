@@ -43,6 +43,8 @@ fn becr(folder: &Path, arguments: &[&str]) -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_becr"))
         .args(arguments)
         .current_dir(folder)
+        // Not the user's own.
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .output()
         .expect("becr starts");
     Outcome {

@@ -15,7 +15,7 @@ pub(super) const PANEL: usize = 32;
 pub(super) struct Product8 {
     pub(super) rows: usize,
     pub(super) cols: usize,
-    /// Bytes of a row of `a` and of a column of `b`: a multiple of [`INNER_STEP`].
+    /// Bytes of a row of `a` and of a column of `b`: a multiple of 64.
     pub(super) inner: usize,
     /// `rows × inner`.
     pub(super) a: *const u8,

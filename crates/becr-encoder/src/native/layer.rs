@@ -21,30 +21,35 @@ pub(super) struct Layer {
 }
 
 /// What the layers of one forward pass share.
-pub(super) struct Work {
+pub(super) struct Work<'a> {
     sequences: Vec<Range<usize>>,
     /// The sequence of each token.
     sequence_of: Vec<usize>,
     /// Queries, keys and values: one row per token.
-    projections: Buffer,
+    projections: &'a mut [f32],
     /// What attention found: per sequence, per head, `tokens × head size`.
-    contexts: Vec<f32>,
+    contexts: &'a mut [f32],
 }
 
-impl Work {
-    pub(super) fn new(batch: &Batch, dim: usize) -> Self {
+impl<'a> Work<'a> {
+    pub(super) fn new(
+        batch: &Batch,
+        dim: usize,
+        projections: &'a mut Buffer,
+        contexts: &'a mut Buffer,
+    ) -> Self {
         let sequences: Vec<_> = batch.sequences().collect();
         let numbered = sequences.iter().enumerate();
         let sequence_of = numbered
             .flat_map(|(i, range)| std::iter::repeat_n(i, range.len()))
             .collect();
-        let mut projections = Buffer::default();
-        projections.at_least(batch.tokens() * padded(3 * dim));
+        let tokens = batch.tokens();
         Self {
             sequences,
             sequence_of,
-            projections,
-            contexts: vec![0.0; batch.tokens() * dim],
+            projections: &mut projections.at_least(tokens * padded(3 * dim))
+                [..tokens * padded(3 * dim)],
+            contexts: &mut contexts.at_least(tokens * dim)[..tokens * dim],
         }
     }
 }
@@ -84,14 +89,14 @@ impl Layer {
     }
 
     /// Replaces the hidden states of one layer by those of the next.
-    pub(super) fn run(&self, encoder: &NativeEncoder, work: &mut Work, states: &mut [f32]) {
+    pub(super) fn run(&self, encoder: &NativeEncoder, work: &mut Work<'_>, states: &mut [f32]) {
         self.project(encoder, work, states);
         self.attend(encoder, work);
         self.transform(encoder, work, states);
     }
 
     /// Queries, keys and values of every token.
-    fn project(&self, encoder: &NativeEncoder, work: &mut Work, states: &[f32]) {
+    fn project(&self, encoder: &NativeEncoder, work: &mut Work<'_>, states: &[f32]) {
         let (simd, dim) = (encoder.simd, encoder.shape.dim);
         let (stride, out_stride) = (padded(dim), padded(3 * dim));
         let tokens = work.sequence_of.len();
@@ -115,9 +120,9 @@ impl Layer {
     }
 
     /// Attention, one task per sequence and head.
-    fn attend(&self, encoder: &NativeEncoder, work: &mut Work) {
+    fn attend(&self, encoder: &NativeEncoder, work: &mut Work<'_>) {
         let (dim, head_size) = (encoder.shape.dim, encoder.shape.dim / encoder.heads);
-        let mut rest = work.contexts.as_mut_slice();
+        let mut rest = &mut *work.contexts;
         let mut tasks = Vec::with_capacity(work.sequences.len() * encoder.heads);
         for sequence in &work.sequences {
             for head in 0..encoder.heads {
@@ -127,7 +132,7 @@ impl Layer {
             }
         }
         let projections = attention::Projections {
-            rows: &work.projections,
+            rows: &*work.projections,
             stride: padded(3 * dim),
             dim,
             head_size,
@@ -146,7 +151,7 @@ impl Layer {
     }
 
     /// Everything behind attention: its output projection, the feed-forward part, and both norms.
-    fn transform(&self, encoder: &NativeEncoder, work: &Work, states: &mut [f32]) {
+    fn transform(&self, encoder: &NativeEncoder, work: &Work<'_>, states: &mut [f32]) {
         let (simd, dim, epsilon) = (encoder.simd, encoder.shape.dim, encoder.epsilon);
         let (stride, wide_stride) = (padded(dim), padded(self.ffn_in.cols()));
         let block = encoder.block_rows(work.sequence_of.len());
@@ -212,7 +217,7 @@ fn copy_rows<'a>(buffer: &'a mut Buffer, rows: &[f32], dim: usize, stride: usize
 
 /// Brings the heads' outputs of tokens `first..first + rows` side by side.
 fn gather(
-    work: &Work,
+    work: &Work<'_>,
     first: usize,
     heads: usize,
     dim: usize,

@@ -19,7 +19,7 @@ use becr_footprint::lsh::{Hyperplanes, pack_signs};
 use becr_model::{Centres, Config, Embeddings, Weights};
 use layer::Layer;
 use rayon::prelude::*;
-use scratch::{Scratch, ScratchPool, padded};
+use scratch::{PassBuffers, Pool, Scratch, padded};
 use std::ops::Range;
 
 /// Most rows that a task takes through the linear layers: enough to make reading the weights cheap, few enough
@@ -40,7 +40,8 @@ pub struct NativeEncoder {
     planes: Option<Panels>,
     hyperplanes: Option<Hyperplanes>,
     centres: Option<Centres>,
-    scratch: ScratchPool,
+    scratch: Pool<Scratch>,
+    passes: Pool<PassBuffers>,
 }
 
 impl NativeEncoder {
@@ -88,7 +89,8 @@ impl NativeEncoder {
             planes,
             hyperplanes,
             centres: weights.centres,
-            scratch: ScratchPool::default(),
+            scratch: Pool::default(),
+            passes: Pool::default(),
             shape,
         })
     }
@@ -113,23 +115,32 @@ impl NativeEncoder {
         mut keep: impl FnMut(&[f32]) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
         batch.check(&self.shape)?;
-        let mut states = self.embed(batch);
-        let mut kept = self.shape.layers.iter().copied().peekable();
-        if kept.next_if_eq(&0).is_some() {
-            keep(&states)?;
-        }
-        let mut work = layer::Work::new(batch, self.shape.dim);
-        for (layer, number) in self.layers.iter().zip(1..) {
-            layer.run(self, &mut work, &mut states);
-            if kept.next_if_eq(&number).is_some() {
-                keep(&states)?;
+        self.passes.with(|buffers| {
+            let PassBuffers {
+                states,
+                projections,
+                contexts,
+            } = buffers;
+            let len = batch.tokens() * self.shape.dim;
+            let states = &mut states.at_least(len)[..len];
+            self.embed(batch, states);
+            let mut kept = self.shape.layers.iter().copied().peekable();
+            if kept.next_if_eq(&0).is_some() {
+                keep(states)?;
             }
-        }
-        Ok(())
+            let mut work = layer::Work::new(batch, self.shape.dim, projections, contexts);
+            for (layer, number) in self.layers.iter().zip(1..) {
+                layer.run(self, &mut work, states);
+                if kept.next_if_eq(&number).is_some() {
+                    keep(states)?;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// The embedding layer: norm of word + position + token type 0.
-    fn embed(&self, batch: &Batch) -> Vec<f32> {
+    fn embed(&self, batch: &Batch, states: &mut [f32]) {
         let dim = self.shape.dim;
         let Embeddings {
             word,
@@ -137,7 +148,6 @@ impl NativeEncoder {
             token_type,
             layer_norm,
         } = &self.embeddings;
-        let mut states = vec![0.0; batch.tokens() * dim];
         let places: Vec<usize> = batch
             .sequences()
             .flat_map(|sequence| 0..sequence.len())
@@ -151,7 +161,6 @@ impl NativeEncoder {
                 self.simd
                     .add_norm(row, (position.row(place), dim), layer_norm, self.epsilon);
             });
-        states
     }
 
     /// Footprints of spans, given the hidden states of one layer.
@@ -212,6 +221,14 @@ fn mean(states: &[f32], dim: usize, span: &Range<usize>, centre: &[f32], out: &m
 impl Backend for NativeEncoder {
     fn name(&self) -> &'static str {
         "native"
+    }
+
+    fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    fn implementation(&self) -> Option<String> {
+        Some(format!("{} {}", self.simd(), self.linear_simd()))
     }
 
     fn shape(&self) -> &Shape {

@@ -1,4 +1,5 @@
-//! Working memory of a task, handed from task to task.
+//! Working memory, handed from task to task and from batch to batch: what is given back to the system has to be mapped
+//! and cleared anew, page by page, while all other threads of the process wait for the same lock.
 
 use crate::kernel::{Buffer, ByteRows, Panels};
 use std::sync::Mutex;
@@ -22,22 +23,33 @@ pub(super) struct Scratch {
     pub(super) values: Panels,
 }
 
-/// As many scratches as there were tasks at the same time.
+/// What one forward pass needs: as large as the largest batch so far.
 #[derive(Default)]
-pub(super) struct ScratchPool(Mutex<Vec<Scratch>>);
+pub(super) struct PassBuffers {
+    /// Hidden states, a row per token.
+    pub(super) states: Buffer,
+    /// Queries, keys and values: a row per token.
+    pub(super) projections: Buffer,
+    /// What attention found: per sequence, per head, `tokens × head size`.
+    pub(super) contexts: Buffer,
+}
 
-impl ScratchPool {
-    /// Lends a scratch to `task`.
-    pub(super) fn with<T>(&self, task: impl FnOnce(&mut Scratch) -> T) -> T {
-        // A task that panicked loses its scratch but leaves the list whole, so a poisoned lock is fine.
+/// As many pieces of working memory as there were users at the same time.
+#[derive(Default)]
+pub(super) struct Pool<M>(Mutex<Vec<M>>);
+
+impl<M: Default> Pool<M> {
+    /// Lends a piece to `task`.
+    pub(super) fn with<T>(&self, task: impl FnOnce(&mut M) -> T) -> T {
+        // A task that panicked loses its memory but leaves the list whole, so a poisoned lock is fine.
         let lock = || {
             self.0
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
         };
-        let mut scratch = lock().pop().unwrap_or_default();
-        let result = task(&mut scratch);
-        lock().push(scratch);
+        let mut memory = lock().pop().unwrap_or_default();
+        let result = task(&mut memory);
+        lock().push(memory);
         result
     }
 }

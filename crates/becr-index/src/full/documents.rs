@@ -9,9 +9,13 @@ use becr_lmdb::Store;
 use becr_store::{Documents, NewDocument};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
 /// Bytes of footprints committed together.
 const BATCH_BYTES: usize = 8 << 20;
+/// Encoded documents that may wait for the writer.
+const WAITING: usize = 256;
 
 impl FullBuild<'_> {
     /// Encodes the documents that the index does not have yet; returns how many it had.
@@ -51,12 +55,33 @@ impl FullBuild<'_> {
             }
         });
         let mut writer = BatchWriter::new(index, self.options.keep_text)?;
-        encoder.footprints_for(&store, documents, |document, footprints| {
-            writer.push(document, footprints).map(drop)
-        })?;
-        writer.flush()?;
+        // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
+        let (send, receive) = sync_channel(WAITING);
+        let (encoded, written) = std::thread::scope(|scope| {
+            let written = scope.spawn(move || {
+                for (document, footprints) in receive {
+                    writer.push(document, footprints)?;
+                }
+                writer.flush().map(drop)
+            });
+            let encoded = encoder.footprints_for(&store, documents, |document, footprints| {
+                send.send((document, footprints))
+                    .map_err(|_| writer_ended())
+            });
+            drop(send);
+            (encoded, written.join())
+        });
+        // A failed writer is why the encoder had to stop, so its error comes first.
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        encoded?;
         Ok(resumed)
     }
+}
+
+/// Stops the encoder when the writer has ended; the writer's own error is the one that is shown.
+fn writer_ended() -> IndexError {
+    let kind = std::io::ErrorKind::BrokenPipe;
+    IndexError::io(Path::new("index"), "cannot write")(kind.into())
 }
 
 impl DocumentEncoder<'_> {

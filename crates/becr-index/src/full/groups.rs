@@ -1,5 +1,6 @@
 //! The token groups of an index: counted, chosen, encoded, stored.
 
+use super::word_cache::WordCache;
 use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
 use crate::spool::{Spool, SpoolWriter};
@@ -105,49 +106,59 @@ impl FullBuild<'_> {
         Ok(counter.finish(out)?)
     }
 
-    /// Encodes the groups that the store does not have yet.
+    /// Encodes the groups that neither the store nor the cache of WordPieces has yet.
     pub(super) fn encode_groups(
         &self,
         index: &LiveIndex,
         list: &GroupList,
+        encoder_id: &str,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
+        let mut words = WordCache::open(encoder_id, self.encoder);
         let mut batch = Vec::with_capacity(BATCH);
         for entry in list.iter()? {
             batch.push(entry?.group);
             if batch.len() == BATCH {
-                self.encode_batch(index, &mut batch, observer)?;
+                self.encode_batch(index, &mut batch, &mut words, observer)?;
             }
         }
-        self.encode_batch(index, &mut batch, observer)
+        self.encode_batch(index, &mut batch, &mut words, observer)?;
+        words.keep();
+        Ok(())
     }
 
     fn encode_batch(
         &self,
         index: &LiveIndex,
         batch: &mut Vec<TokenGroup>,
+        words: &mut WordCache,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         let steps = batch.len() as u64;
         let snapshot = index.store().snapshot()?;
         let mut missing = Vec::new();
+        let mut groups = Vec::new();
         for group in batch.drain(..) {
-            if snapshot.group(&group)?.is_none() {
-                missing.push(group);
+            if snapshot.group(&group)?.is_some() {
+                continue;
+            }
+            match words.get(&group).map(<[u8]>::to_vec) {
+                Some(bytes) => groups.push((group, bytes)),
+                None => missing.push(group),
             }
         }
         drop(snapshot);
         let encoded = self.encoder.groups(&missing)?;
+        for (group, encoded) in missing.into_iter().zip(&encoded) {
+            let values = encoded.footprints.iter().chain(&encoded.packed);
+            let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();
+            words.add(self.encoder, &group, &bytes);
+            groups.push((group, bytes));
+        }
         index.update_store(|update| {
-            for (group, encoded) in missing.iter().zip(&encoded) {
-                let bytes: Vec<u8> = encoded
-                    .footprints
-                    .iter()
-                    .chain(&encoded.packed)
-                    .flat_map(|word| word.to_le_bytes())
-                    .collect();
-                update.put_group(group, &bytes)?;
+            for (group, bytes) in &groups {
+                update.put_group(group, bytes)?;
             }
             Ok(())
         })?;

@@ -17,6 +17,7 @@ mod composed;
 mod documents;
 mod encoding;
 mod groups;
+mod word_cache;
 
 pub(crate) use documents::BatchWriter;
 pub use encoding::DocumentEncoder;
@@ -160,7 +161,7 @@ impl FullBuild<'_> {
         let (list, spool) = self.group_list(dir, &mut documents, observer)?;
         let header = self.header(encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
-        self.encode_groups(&index, &list, observer)?;
+        self.encode_groups(&index, &list, encoder_id, observer)?;
         let resumed = match &spool {
             Some(spool) => {
                 let total = Some(spool.documents);
@@ -220,6 +221,7 @@ impl FullBuild<'_> {
         let rules = (&self.options.rules, &self.options.query_log);
         serde_json::json!({
             "encoder": encoder_id,
+            "precision": self.encoder.backend().precision(),
             "gamma": head.map(|head| &head.others.cls),
             "corpus": identity,
             "options": self.options,
@@ -283,6 +285,7 @@ impl FullBuild<'_> {
         let model = Some(ModelReference {
             encoder_id,
             directory,
+            precision: self.encoder.backend().precision(),
         });
         Manifest {
             model,

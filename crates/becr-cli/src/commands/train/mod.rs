@@ -3,6 +3,7 @@
 mod watch;
 
 use crate::{backend, hub, output};
+use anyhow::Context;
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
