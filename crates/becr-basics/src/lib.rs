@@ -13,9 +13,11 @@
 //! assert_eq!(escape("a < b"), "a &lt; b");
 //! ```
 
+mod document;
 mod escape;
 mod random;
 pub mod varint;
 
+pub use document::Document;
 pub use escape::escape;
 pub use random::{SplitMix64, mix};

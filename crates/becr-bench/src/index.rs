@@ -158,10 +158,7 @@ fn measure(side: Side, corpus: &Path, dir: &Path) -> anyhow::Result<IndexMeasure
 fn with_becr(corpus: &Path, dir: &Path) -> anyhow::Result<u64> {
     let mut builder = IndexBuilder::create(&dir.join("index"), false)?;
     let corpus = becr_corpus::Corpus::open(&[corpus], &becr_corpus::CorpusOptions::default())?;
-    let indexed = |document: becr_corpus::Document| {
-        becr_index::Document::new(document.id, document.title, document.text)
-    };
-    builder.add(corpus.map(|document| document.map(indexed)), &())?;
+    builder.add(corpus, &())?;
     Ok(builder.finish()?.documents)
 }
 

@@ -1,6 +1,6 @@
 //! Scores of a list of documents from the engine alone: `Σ term weight · Σ α[layer][kernel] · log-sum`.
 
-use becr_footprint::{CompositeQuery, Document, Engine, Error, Kernels, Workspace};
+use becr_footprint::{CompositeQuery, DocumentTokens, Engine, Error, Kernels, Workspace};
 use rayon::prelude::*;
 
 /// What documents are scored for and with.
@@ -24,7 +24,7 @@ impl Scoring<'_> {
     pub(crate) fn score(
         &self,
         engine: &Engine,
-        documents: &[Document],
+        documents: &[DocumentTokens],
         buffers: &mut ScoringBuffers,
         scores: &mut [f32],
     ) -> Result<(), Error> {
@@ -42,7 +42,7 @@ impl Scoring<'_> {
     pub(crate) fn score_parallel(
         &self,
         engine: &Engine,
-        documents: &[Document],
+        documents: &[DocumentTokens],
         scores: &mut [f32],
     ) -> Result<(), Error> {
         // A few parts per thread, so that a thread that was held up does not hold up all.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::document::Document;
 use crate::error::{CorpusError, ErrorKind, Fault, Place};
 use crate::format::Format;
 use crate::hashed::AlreadyHashed;
@@ -23,6 +22,7 @@ use crate::side::{SideFiles, SideScores};
 use crate::skip::{OnError, SkipReport};
 use crate::walk::{Finder, OTHER_FILE, Source};
 use crate::warc::Warc;
+use becr_basics::Document;
 
 /// How to read a collection.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ impl Corpus {
         place: Place,
     ) {
         if let Ok(Some(document)) = result
-            && document.is_empty()
+            && document.is_blank()
         {
             let kind = ErrorKind::Empty {
                 id: document.id.clone(),

@@ -1,10 +1,10 @@
 //! JSON lines: one object a line with `id` or `_id`, `title`, `text`; other numbers become features.
 
-use crate::document::Document;
 use crate::error::{ErrorKind, Fault};
 use crate::json::Fields;
 use crate::lines::Lines;
 use crate::records::{Found, Records};
+use becr_basics::Document;
 
 const ID: [&str; 2] = ["id", "_id"];
 /// `contents` is what Lucene-based tools write, `body` what crawls do.

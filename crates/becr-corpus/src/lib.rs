@@ -21,7 +21,6 @@
 
 mod charset;
 mod corpus;
-mod document;
 mod error;
 mod flow;
 mod format;
@@ -49,8 +48,8 @@ mod walk;
 mod warc;
 mod web;
 
+pub use becr_basics::Document;
 pub use corpus::{Corpus, CorpusOptions, MAX_ID_BYTES};
-pub use document::Document;
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};
 pub use pairs::{Pair, Pairs};

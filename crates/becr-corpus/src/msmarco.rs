@@ -1,9 +1,9 @@
 //! MS MARCO's tab-separated collections: passages `id, text` and documents `id, url, title, body`.
 
-use crate::document::Document;
 use crate::error::{ErrorKind, Fault};
 use crate::lines::Lines;
 use crate::records::{Found, Records};
+use becr_basics::Document;
 
 /// Documents of a tab-separated file.
 pub(crate) struct MsMarco {

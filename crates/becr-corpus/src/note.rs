@@ -6,13 +6,13 @@ use std::path::{Component, Path};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::charset::{decode_note, decode_page};
-use crate::document::Document;
 use crate::error::{ErrorKind, Fault, Place, not_utf8};
 use crate::flow::Flow;
 use crate::html;
 use crate::input::Input;
 use crate::lines::LONGEST;
 use crate::records::{Content, Found, Records};
+use becr_basics::Document;
 
 /// The one document of a file.
 pub(crate) struct Note {

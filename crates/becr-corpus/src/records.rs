@@ -1,7 +1,7 @@
 //! What every format's reader offers.
 
-use crate::document::Document;
 use crate::error::{Fault, Place};
+use becr_basics::Document;
 
 /// A document and where it stood, so that later faults (a duplicate id) can name the line.
 #[derive(Debug)]

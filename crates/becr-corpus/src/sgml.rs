@@ -1,12 +1,12 @@
 //! TREC SGML as on disks 4 and 5: Financial Times, Federal Register 94, FBIS, LA Times, and others of the kind.
 
 use crate::charset::decode_legacy;
-use crate::document::Document;
 use crate::error::{ErrorKind, Fault};
 use crate::flow::Flow;
 use crate::lines::{LONGEST, Lines};
 use crate::markup::{Markup, Token, push_decoded};
 use crate::records::{Found, Records};
+use becr_basics::Document;
 
 /// Title tags of the sub-collections: FT and LA Times, WSJ, AP, FBIS (`<H3> <TI>`), Ziff, and common ones.
 const TITLE: [&str; 7] = ["HEADLINE", "HL", "HEAD", "TI", "H3", "TITLE", "TTL"];

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::document::Document;
 use crate::error::{CorpusError, ErrorKind, Fault};
 use crate::hashed::AlreadyHashed;
 use crate::input::Input;
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::skip::{OnError, SkipReport};
+use becr_basics::Document;
 
 /// Files of scores by document id: a line for each, id and score in either order (the Waterloo spam rankings put the score
 /// first), separated by blanks or tabs, plain or compressed.

@@ -1,12 +1,12 @@
 //! From a WARC record to a document.
 
 use crate::charset::decode_page;
-use crate::document::Document;
 use crate::error::ErrorKind;
 use crate::html::page;
 use crate::http::{Headers, Response};
 use crate::records::Content;
 use crate::warc::LONGEST_RECORD;
+use becr_basics::Document;
 
 const NOT_A_PAGE: &str = "web record that is not a text page";
 const NO_TEXT: &str = "web page without text";
@@ -53,7 +53,7 @@ fn document(record: &Headers, described: &Headers, content: &[u8]) -> Result<Con
         ..Document::default()
     };
     // Frames, redirects and pages of pictures are common in a crawl and nobody's mistake.
-    Ok(if document.is_empty() {
+    Ok(if document.is_blank() {
         Content::LeftOut(NO_TEXT)
     } else {
         Content::Document(document)

@@ -21,7 +21,7 @@ impl<B: Backend> Projection<B> {
         Self {
             planes: Tensor::<B, 2>::from_data(data, device).transpose(),
             powers: Tensor::from_data(TensorData::new(powers, [1, 1, 32]), device),
-            words: planes.words(),
+            words: planes.width(),
         }
     }
 
@@ -83,9 +83,9 @@ mod tests {
         let hidden = Tensor::from_data(TensorData::new(vectors.clone(), [count, dim]), &device);
         let packed = projection.footprints(&hidden, None, None).into_data();
         let packed = packed.as_slice::<i32>().unwrap();
-        let mut expected = vec![0; planes.words()];
+        let mut expected = vec![0; planes.width()];
         let mut highest = 0;
-        for (vector, packed) in vectors.chunks(dim).zip(packed.chunks(planes.words())) {
+        for (vector, packed) in vectors.chunks(dim).zip(packed.chunks(planes.width())) {
             planes.footprint(vector, &mut expected).unwrap();
             let found: Vec<u32> = packed.iter().map(|&word| word as u32).collect();
             assert_eq!(found, expected);

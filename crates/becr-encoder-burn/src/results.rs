@@ -117,7 +117,7 @@ impl Returned {
     }
 
     fn footprints(&self, shape: &Shape) -> Result<Vec<u32>, EncodeError> {
-        let words = shape.words();
+        let words = shape.width();
         let places = &self.footprints.places;
         let mut footprints = vec![0; shape.layers.len() * places.len() * words];
         if places.is_empty() {

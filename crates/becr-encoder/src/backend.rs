@@ -120,7 +120,7 @@ impl Shape {
     }
 
     /// 32-bit words of the vector that a token group keeps; 0 unless footprints are relative.
-    pub fn vector_words(&self) -> usize {
+    pub fn vector_width(&self) -> usize {
         match self.relative {
             true => becr_footprint::packed_words(self.dim),
             false => 0,
@@ -129,11 +129,11 @@ impl Shape {
 
     /// Bytes that a token group takes for each of its vectors: footprints, and the vector itself if it is kept.
     pub fn group_bytes(&self) -> usize {
-        4 * (self.layers.len() * self.words() + self.vector_words())
+        4 * (self.layers.len() * self.width() + self.vector_width())
     }
 
-    /// 32-bit words of a footprint; 0 for a model that keeps raw vectors.
-    pub fn words(&self) -> usize {
+    /// A footprint's width in `u32`s; 0 for a model that keeps raw vectors.
+    pub fn width(&self) -> usize {
         self.bits.unwrap_or(0) / 32
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The text of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct DocumentText {
     /// Comes first; may be empty.
     pub title: String,
     /// The body.
@@ -34,7 +34,7 @@ pub struct EncodedDocument {
 }
 
 impl EncodedDocument {
-    /// The footprint of a WordPiece at the `layer`-th kept layer; `words` is [`Shape::words`](crate::Shape::words).
+    /// The footprint of a WordPiece at the `layer`-th kept layer; `words` is [`Shape::width`](crate::Shape::width).
     pub fn footprint(&self, layer: usize, piece: usize, words: usize) -> &[u32] {
         &self.footprints[(layer * self.pieces.len() + piece) * words..][..words]
     }
@@ -50,7 +50,7 @@ impl Encoder {
 
     /// Encodes one document.
     pub fn document(&self, title: &str, text: &str) -> Result<EncodedDocument, EncodeError> {
-        let tokenised = self.tokenise(&Document {
+        let tokenised = self.tokenise(&DocumentText {
             title: title.into(),
             text: text.into(),
         });
@@ -64,7 +64,7 @@ impl Encoder {
     /// tokenised while the backend computes.
     pub fn documents<E: From<EncodeError>>(
         &self,
-        documents: impl IntoIterator<Item = Document>,
+        documents: impl IntoIterator<Item = DocumentText>,
         mut emit: impl FnMut(EncodedDocument) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut documents = documents.into_iter();
@@ -89,7 +89,7 @@ impl Encoder {
     }
 
     /// Documents that make about one batch; a WordPiece is about four bytes of text.
-    fn next_window(&self, documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
+    fn next_window(&self, documents: &mut impl Iterator<Item = DocumentText>) -> Vec<DocumentText> {
         let mut window = Vec::new();
         let mut bytes = 0;
         while bytes < 4 * self.batch_tokens
@@ -102,7 +102,7 @@ impl Encoder {
     }
 
     /// The WordPieces of a document, title first.
-    pub fn tokenise(&self, document: &Document) -> Tokenised {
+    pub fn tokenise(&self, document: &DocumentText) -> Tokenised {
         self.pieces.document(&document.title, &document.text)
     }
 
@@ -151,7 +151,7 @@ fn blank(tokenised: Tokenised, shape: &crate::Shape) -> EncodedDocument {
         title_pieces,
     } = tokenised;
     EncodedDocument {
-        footprints: vec![0; shape.layers.len() * pieces.len() * shape.words()],
+        footprints: vec![0; shape.layers.len() * pieces.len() * shape.width()],
         cls: vec![0.0; shape.dim],
         mean: vec![0.0; shape.dim],
         relation: None,
@@ -223,7 +223,7 @@ impl Segments {
         }
         let shape = encoder.backend.shape();
         let encoded = encoder.backend.encode(&tokens, &wanted)?;
-        let (words, spans) = (shape.words(), wanted.footprints.len());
+        let (words, spans) = (shape.width(), wanted.footprints.len());
         let mut vectors = encoded.vectors.chunks_exact(shape.dim);
         let mut first = 0;
         for (number, segment) in places {

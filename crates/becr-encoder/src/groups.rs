@@ -17,7 +17,7 @@ pub struct EncodedGroup {
 }
 
 impl EncodedGroup {
-    /// The footprint of a vector at the `layer`-th kept layer; `words` is [`Shape::words`](crate::Shape::words).
+    /// The footprint of a vector at the `layer`-th kept layer; `words` is [`Shape::width`](crate::Shape::width).
     pub fn footprint(&self, layer: usize, vector: usize, words: usize) -> &[u32] {
         &self.footprints[(layer * self.vectors + vector) * words..][..words]
     }
@@ -120,8 +120,8 @@ impl Pending {
         }
         let shape = encoder.backend.shape();
         let encoded = encoder.backend.encode(&tokens, &wanted)?;
-        let (words, spans) = (shape.words(), wanted.footprints.len());
-        let (packed, width) = (encoder.packed(&encoded.vectors), shape.vector_words());
+        let (words, spans) = (shape.width(), wanted.footprints.len());
+        let (packed, width) = (encoder.packed(&encoded.vectors), shape.vector_width());
         let mut first = 0;
         for vectors in sizes {
             let layers = 0..shape.layers.len();

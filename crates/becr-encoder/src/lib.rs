@@ -51,7 +51,7 @@ mod raw;
 pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
-pub use documents::{Document, EncodedDocument};
+pub use documents::{DocumentText, EncodedDocument};
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 impl Encoder {
     /// The footprints of every word of a text, each read in its context: `[layers, words, width]`, `width` being
-    /// [`Shape::words`](crate::Shape::words), then, if footprints are relative, the vectors themselves, packed,
+    /// [`Shape::width`](crate::Shape::width), then, if footprints are relative, the vectors themselves, packed,
     /// `[words, vector words]`. A word is the mean of its WordPieces' vectors; punctuation is read and has no footprint.
     ///
     /// A text that is longer than the model can take is cut between words. Of a word that alone is longer, what does

@@ -18,7 +18,7 @@ pub struct RawDocument {
 impl Encoder {
     /// The vectors of a document's WordPieces.
     pub fn raw_document(&self, title: &str, text: &str) -> Result<RawDocument, EncodeError> {
-        let tokenised = self.tokenise(&crate::Document {
+        let tokenised = self.tokenise(&crate::DocumentText {
             title: title.into(),
             text: text.into(),
         });

@@ -1,7 +1,7 @@
 //! Documents and token groups from text to footprints, on small random models.
 #![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
 
-use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
+use becr_encoder::{Batch, DocumentText, EncodeError, EncodedDocument, Encoder, Wanted};
 use becr_footprint::Relation;
 use becr_model::{Centres, Config, Model, Settings, Storage, Weights};
 use becr_text::groups::TokenGroup;
@@ -139,8 +139,8 @@ fn empty_and_odd_texts_are_documents_too() {
 
 #[test]
 fn streams_come_out_in_order_whatever_the_batch() {
-    let source: Vec<Document> = (0..50)
-        .map(|i| Document {
+    let source: Vec<DocumentText> = (0..50)
+        .map(|i| DocumentText {
             title: if i % 3 == 0 {
                 "a b".into()
             } else {
@@ -174,7 +174,7 @@ fn streams_come_out_in_order_whatever_the_batch() {
 #[test]
 fn a_stream_ends_at_the_first_error_of_its_reader() {
     let encoder = encoder().with_batch_tokens(1);
-    let source = (0..1000).map(|_| Document {
+    let source = (0..1000).map(|_| DocumentText {
         title: String::new(),
         text: "neural".into(),
     });
@@ -358,7 +358,7 @@ fn relative_footprints_are_those_of_the_raw_vectors() {
     let mut one_by_one = documents
         .iter()
         .map(|text| encoder.document("", text).unwrap());
-    let texts = documents.map(|text| Document {
+    let texts = documents.map(|text| DocumentText {
         title: String::new(),
         text: text.into(),
     });
@@ -384,7 +384,7 @@ fn relative_footprints_are_those_of_the_raw_vectors() {
 fn the_measured_centre_is_the_mean_of_vectors() {
     let directory = model();
     let mut model = Model::read(directory.path()).unwrap();
-    let document = Document {
+    let document = DocumentText {
         title: "neural".into(),
         text: "ranking models".into(),
     };

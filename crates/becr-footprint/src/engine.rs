@@ -5,16 +5,16 @@ use crate::query::GroupVectors;
 use crate::simd::{Checked, Implementation, Job};
 use crate::{CompositeQuery, Error, Kernels, TiledDocument, VectorDocument, Workspace, pool};
 
-/// A document as the engine takes it.
+/// The tokens of a document, as the engine takes them.
 #[derive(Debug, Clone, Copy)]
-pub enum Document<'a> {
+pub enum DocumentTokens<'a> {
     /// Footprints in tiles.
     Footprints(TiledDocument<'a>),
     /// Raw vectors, for evaluation without LSH.
     Vectors(&'a VectorDocument),
 }
 
-impl Document<'_> {
+impl DocumentTokens<'_> {
     /// The number of layers.
     #[must_use]
     pub fn layers(&self) -> usize {
@@ -73,12 +73,12 @@ impl Engine {
         &self,
         query: &CompositeQuery,
         kernels: &Kernels,
-        document: &Document,
-        next: Option<&Document>,
+        document: &DocumentTokens,
+        next: Option<&DocumentTokens>,
         work: &mut Workspace,
         out: &mut [f32],
     ) -> Result<(), Error> {
-        let next = Next::Begin(next.map_or(&[][..], Document::bytes));
+        let next = Next::Begin(next.map_or(&[][..], DocumentTokens::bytes));
         self.pool(query, kernels, document, next, work, out)
     }
 
@@ -88,7 +88,7 @@ impl Engine {
         &self,
         query: &CompositeQuery,
         kernels: &Kernels,
-        document: &Document,
+        document: &DocumentTokens,
         next: &[u8],
         work: &mut Workspace,
         out: &mut [f32],
@@ -100,7 +100,7 @@ impl Engine {
         &self,
         query: &CompositeQuery,
         kernels: &Kernels,
-        document: &Document,
+        document: &DocumentTokens,
         next: Next,
         work: &mut Workspace,
         out: &mut [f32],
@@ -111,7 +111,7 @@ impl Engine {
         Error::check_length("log-sums, layers × terms × kernels", expected, out.len())?;
         work.prepare(query);
         match (query.vectors(), document) {
-            (GroupVectors::Footprints(groups), &Document::Footprints(document)) => {
+            (GroupVectors::Footprints(groups), &DocumentTokens::Footprints(document)) => {
                 let job = Job {
                     groups,
                     terms: query.terms(),
@@ -120,7 +120,7 @@ impl Engine {
                 };
                 self.implementation.log_sums(job, kernels, work, out);
             }
-            (GroupVectors::Raw(groups), Document::Vectors(document)) => {
+            (GroupVectors::Raw(groups), DocumentTokens::Vectors(document)) => {
                 out.fill(0.0);
                 work.cosines.resize(document.tokens(), 0.0);
                 let mut sums = out.chunks_exact_mut(kernels.len());
@@ -142,7 +142,7 @@ impl Engine {
     pub fn similarities(
         &self,
         query: &CompositeQuery,
-        document: &Document,
+        document: &DocumentTokens,
         work: &mut Workspace,
         out: &mut [f32],
     ) -> Result<(), Error> {
@@ -152,7 +152,7 @@ impl Engine {
         Error::check_length("similarities, layers × terms × tokens", expected, out.len())?;
         work.prepare(query);
         match (query.vectors(), document) {
-            (GroupVectors::Footprints(groups), &Document::Footprints(document)) => {
+            (GroupVectors::Footprints(groups), &DocumentTokens::Footprints(document)) => {
                 let job = Job {
                     groups,
                     terms: query.terms(),
@@ -161,7 +161,7 @@ impl Engine {
                 };
                 self.implementation.similarities(job, work, out);
             }
-            (GroupVectors::Raw(groups), Document::Vectors(document)) => {
+            (GroupVectors::Raw(groups), DocumentTokens::Vectors(document)) => {
                 let mut out = out.chunks_exact_mut(document.tokens().max(1));
                 for layer in 0..query.layers() {
                     for (uses, out) in query.terms().iter().zip(&mut out) {
@@ -175,7 +175,7 @@ impl Engine {
     }
 }
 
-fn check_comparable(query: &CompositeQuery, document: &Document) -> Result<(), Error> {
+fn check_comparable(query: &CompositeQuery, document: &DocumentTokens) -> Result<(), Error> {
     let same = |what, query, document| {
         if query == document {
             Ok(())
@@ -189,13 +189,13 @@ fn check_comparable(query: &CompositeQuery, document: &Document) -> Result<(), E
     };
     same("layers", query.layers(), document.layers())?;
     match (query.vectors(), document) {
-        (GroupVectors::Footprints(groups), Document::Footprints(document)) => {
+        (GroupVectors::Footprints(groups), DocumentTokens::Footprints(document)) => {
             same("bits", groups.bits, document.layout().bits())?;
             let terms = query.terms().len();
             let offsets = document.relative_to().map_or(terms, |r| r.offsets.len());
             same("terms", terms, offsets)
         }
-        (GroupVectors::Raw(groups), Document::Vectors(document)) => {
+        (GroupVectors::Raw(groups), DocumentTokens::Vectors(document)) => {
             same("dimensions", groups.dim, document.dim())
         }
         _ => Err(Error::Representation),

@@ -4,7 +4,7 @@
 use crate::prepared::Triple;
 use crate::tile::ROW;
 use crate::{
-    CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Implementation, Kernels,
+    CompositeQuery, DocumentLayout, DocumentTokens, Engine, GroupWeight, Implementation, Kernels,
     TiledDocument, Workspace,
 };
 use std::fmt::Write;
@@ -301,7 +301,8 @@ fn moments_of_a_window() {
 #[test]
 fn every_implementation_arrives_there() {
     let (layout, tiles) = tiles();
-    let document = Document::Footprints(TiledDocument::new(layout, &tiles).expect("right length"));
+    let document =
+        DocumentTokens::Footprints(TiledDocument::new(layout, &tiles).expect("right length"));
     let query = CompositeQuery::from_footprints(BITS, 1, &GROUPS, terms()).expect("valid query");
     let kernels = Kernels::paper();
     let exact: f64 = (0..16).map(|t| kernel(similarity(t)[2])).sum();

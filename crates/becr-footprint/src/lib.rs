@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use becr_footprint::{
-//!     CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Kernels, TiledDocument, Workspace,
+//!     CompositeQuery, DocumentTokens, DocumentLayout, Engine, GroupWeight, Kernels, TiledDocument, Workspace,
 //!     lsh::{HyperplaneKind, Hyperplanes},
 //! };
 //!
@@ -33,7 +33,7 @@
 //! let layout = DocumentLayout::new(1, 3, 32)?;
 //! let mut tiles = vec![0; layout.bytes()];
 //! layout.tile(&rows, &mut tiles)?;
-//! let document = Document::Footprints(TiledDocument::new(layout, &tiles)?);
+//! let document = DocumentTokens::Footprints(TiledDocument::new(layout, &tiles)?);
 //!
 //! let (engine, mut work) = (Engine::new()?, Workspace::new());
 //! let mut similarities = [0.0; 3];
@@ -66,7 +66,7 @@ mod simd;
 mod tile;
 mod workspace;
 
-pub use engine::{Document, Engine};
+pub use engine::{DocumentTokens, Engine};
 pub use error::Error;
 pub use kernels::{Kernels, MAX_KERNELS};
 pub use packed::{pack, packed_words, unpack};

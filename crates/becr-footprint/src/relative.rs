@@ -54,10 +54,10 @@ impl Relation {
             .filter(|along| along.is_finite()) // one that is no number must not take the others with it
             .sum();
         let share = (sum / tokens.max(1) as f64) as f32;
-        let mut footprints = vec![0; tokens * planes.words()];
+        let mut footprints = vec![0; tokens * planes.width()];
         let lengths: Result<Vec<u8>, Error> = vectors
             .par_chunks_exact(dim)
-            .zip(footprints.par_chunks_exact_mut(planes.words()))
+            .zip(footprints.par_chunks_exact_mut(planes.width()))
             .map(|(vector, footprint)| {
                 let rest: Vec<f32> = (unit_vector(vector).zip(&mean))
                     .map(|(x, m)| x - share * m)

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use becr_footprint::{
-    CompositeQuery, Document, DocumentLayout, Engine, GroupWeight, Implementation, Kernels,
+    CompositeQuery, DocumentLayout, DocumentTokens, Engine, GroupWeight, Implementation, Kernels,
     TiledDocument, Workspace,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -36,7 +36,7 @@ static ALLOCATOR: Counting = Counting;
 fn no_allocation_per_document() {
     let layout = DocumentLayout::new(2, 700, 256).unwrap();
     let tiles = vec![0x5A; layout.bytes()];
-    let document = Document::Footprints(TiledDocument::new(layout, &tiles).unwrap());
+    let document = DocumentTokens::Footprints(TiledDocument::new(layout, &tiles).unwrap());
     let terms = vec![
         vec![
             GroupWeight {

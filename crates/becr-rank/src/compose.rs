@@ -1,7 +1,7 @@
 //! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
 
 use crate::{GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
-use becr_store::{Answer, GroupRecord, words};
+use becr_store::{Answer, GroupRecord, u32s};
 use becr_text::groups::{
     Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
 };
@@ -88,11 +88,11 @@ impl Ranker {
         let mut vectors = Vec::with_capacity(distinct.len() * each);
         for layer in 0..layers {
             for (record, slot) in &distinct {
-                vectors.extend(words(record.footprint(layer, *slot)));
+                vectors.extend(u32s(record.footprint(layer, *slot)));
             }
         }
         for (record, slot) in &distinct {
-            vectors.extend(words(record.vector(*slot)));
+            vectors.extend(u32s(record.vector(*slot)));
         }
         (terms, vectors)
     }

@@ -2,7 +2,7 @@
 
 use crate::{RankError, RankQuery, RankWorkspace, Ranker};
 use becr_footprint::lsh::dot;
-use becr_footprint::{CompositeQuery, Document, GroupWeight, VectorDocument};
+use becr_footprint::{CompositeQuery, DocumentTokens, GroupWeight, VectorDocument};
 
 /// A document in vectors.
 pub struct RawVectors<'a> {
@@ -39,7 +39,7 @@ impl Ranker {
         self.engine.log_sums(
             &composite,
             &self.kernels,
-            &Document::Vectors(document.tokens),
+            &DocumentTokens::Vectors(document.tokens),
             None,
             &mut buffers.engine,
             &mut buffers.log_sums,

@@ -4,7 +4,7 @@ use crate::deep::DeepQuery;
 use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
 use crate::vector::Related;
 use crate::{RankError, RankQuery, Ranker};
-use becr_footprint::{Document, DocumentLayout, TiledDocument, Workspace};
+use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument, Workspace};
 use becr_store::{DocumentStore, FetchBuffer, FoundRecord, Record};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -83,7 +83,7 @@ pub(crate) struct Turn<'a> {
     /// Its place in the list.
     pub(crate) place: usize,
     pub(crate) record: Record<'a>,
-    pub(crate) document: Document<'a>,
+    pub(crate) document: DocumentTokens<'a>,
     /// The bytes of the next candidate's record.
     pub(crate) next: &'a [u8],
 }
@@ -208,13 +208,16 @@ impl Ranker {
     }
 
     /// A record's footprints, as the engine takes them.
-    pub(crate) fn document<'a>(&self, record: &Record<'a>) -> Result<Document<'a>, RankError> {
+    pub(crate) fn document<'a>(
+        &self,
+        record: &Record<'a>,
+    ) -> Result<DocumentTokens<'a>, RankError> {
         if record.shape() != self.shape {
             return Err(RankError::Record);
         }
         let (layers, bits) = (usize::from(self.shape.layers), usize::from(self.shape.bits));
         let layout = DocumentLayout::new(layers, record.tokens(), bits)?;
-        Ok(Document::Footprints(TiledDocument::new(
+        Ok(DocumentTokens::Footprints(TiledDocument::new(
             layout,
             record.footprints(),
         )?))

@@ -3,8 +3,8 @@
 use crate::RankError;
 use crate::query::{GroupUse, QueryTerm};
 use becr_footprint::lsh::dot;
-use becr_footprint::{Document, Relative, unpack};
-use becr_store::{Record, Shape, words};
+use becr_footprint::{DocumentTokens, Relative, unpack};
+use becr_store::{Record, Shape, u32s};
 
 /// A query as documents' vectors are compared with it: v = Σ_i ω̂_i Σ_t w_it · cos(e_t, mean) at the last layer.
 #[derive(Debug, Clone)]
@@ -69,13 +69,13 @@ impl VectorQuery {
     /// The document as the engine takes it, once it has been related.
     pub(crate) fn document<'a>(
         &self,
-        document: Document<'a>,
+        document: DocumentTokens<'a>,
         record: &Record<'a>,
         related: &'a Related,
-    ) -> Result<Document<'a>, RankError> {
+    ) -> Result<DocumentTokens<'a>, RankError> {
         Ok(match (self, document) {
-            (Self::Packed(_), Document::Footprints(footprints)) => {
-                Document::Footprints(footprints.relative(Relative {
+            (Self::Packed(_), DocumentTokens::Footprints(footprints)) => {
+                DocumentTokens::Footprints(footprints.relative(Relative {
                     offsets: &related.offsets,
                     lengths: record.lengths(),
                 })?)
@@ -153,7 +153,7 @@ impl Packed {
             offsets,
         } = related;
         vector.resize(self.dim, 0.0);
-        unpack(words(record.mean()), vector);
+        unpack(u32s(record.mean()), vector);
         similarities.clear();
         similarities.extend(
             self.terms

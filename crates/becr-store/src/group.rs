@@ -17,7 +17,7 @@ pub struct GroupRecord<'a> {
 }
 
 /// Footprints and packed vectors as the numbers that they are stored as.
-pub fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+pub fn u32s(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.as_chunks().0.iter().copied().map(u32::from_le_bytes)
 }
 

@@ -51,7 +51,7 @@ pub use document::{MAX_ID_BYTES, NewDocument};
 pub use error::StoreError;
 pub use fetch::{FetchBuffer, FoundRecord};
 pub use forward::{ForwardIndex, Words};
-pub use group::{GroupRecord, words};
+pub use group::{GroupRecord, u32s};
 pub use header::{Documents, FORMAT, Header};
 pub use record::{NewRecord, Record, Shape};
 pub use statistics::{DocumentFrequency, Field, FrequencyChange, MISCOUNTED, Stem, Totals};

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     // Any iterator of documents will do; this one reads text, Markdown and HTML files.
     let mut corpus = Corpus::open(&[&notes], &CorpusOptions::default())?;
-    let documents = becr::corpus::documents(&mut corpus);
+    let documents = corpus.by_ref();
 
     let place = tempfile::tempdir()?;
     let (index, built) = Build::new().run(place.path().join("notes.becr"), documents, &())?;

@@ -92,27 +92,4 @@ pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, Stor
 pub use view::View;
 
 /// Documents from files and folders: JSON lines, TSV, TREC, WARC, Markdown, HTML, text.
-pub mod corpus {
-    pub use becr_corpus::*;
-
-    /// The documents of a corpus, for [`Build`](crate::Build) and [`Index::add`](crate::Index::add).
-    pub fn documents(
-        corpus: &mut Corpus,
-    ) -> impl Iterator<Item = Result<crate::Document, CorpusError>> {
-        corpus.map(|document| {
-            let Document {
-                id,
-                title,
-                text,
-                features,
-                ..
-            } = document?;
-            Ok(crate::Document {
-                id,
-                title,
-                text,
-                features,
-            })
-        })
-    }
-}
+pub use becr_corpus as corpus;

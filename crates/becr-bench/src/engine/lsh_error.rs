@@ -93,14 +93,14 @@ fn for_each_pair(
     mut visit: impl FnMut(f64),
 ) -> anyhow::Result<()> {
     let vectors: Vec<&[f32]> = layer.vectors.chunks_exact(layer.dim).collect();
-    let mut footprints = vec![0; vectors.len() * planes.words()];
+    let mut footprints = vec![0; vectors.len() * planes.width()];
     for (vector, footprint) in vectors
         .iter()
-        .zip(footprints.chunks_exact_mut(planes.words()))
+        .zip(footprints.chunks_exact_mut(planes.width()))
     {
         planes.footprint(vector, footprint)?;
     }
-    let footprints: Vec<&[u32]> = footprints.chunks_exact(planes.words()).collect();
+    let footprints: Vec<&[u32]> = footprints.chunks_exact(planes.width()).collect();
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         a.iter()
             .zip(b)

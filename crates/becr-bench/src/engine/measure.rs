@@ -6,7 +6,7 @@ use super::work::{DOCUMENTS, Store, TOKENS, Work};
 use super::{floor, scalar};
 use crate::random::Random;
 use crate::scoring::ScoringBuffers;
-use becr_footprint::{Document, DocumentLayout, Engine, TiledDocument};
+use becr_footprint::{DocumentLayout, DocumentTokens, Engine, TiledDocument};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -51,10 +51,10 @@ impl<'a> Meter<'a> {
         let (mut buffers, mut scores) = (ScoringBuffers::default(), vec![0.0; DOCUMENTS]);
         pool.install(|| {
             self.measure(threads == 1, |documents| {
-                let documents: Vec<Document> = documents
+                let documents: Vec<DocumentTokens> = documents
                     .iter()
                     .copied()
-                    .map(Document::Footprints)
+                    .map(DocumentTokens::Footprints)
                     .collect();
                 if threads == 1 {
                     work.scoring()

@@ -5,7 +5,7 @@ use crate::Console;
 use crate::random::Random;
 use crate::scoring::{Scoring, ScoringBuffers};
 use anyhow::Context;
-use becr_footprint::{Document, DocumentLayout, TiledDocument};
+use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument};
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
@@ -183,7 +183,9 @@ impl RankMeter {
             .iter()
             .map(|found| {
                 let bytes = found.context("a record is missing")?.footprints();
-                Ok(Document::Footprints(TiledDocument::new(layout, bytes)?))
+                Ok(DocumentTokens::Footprints(TiledDocument::new(
+                    layout, bytes,
+                )?))
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
         let kernels = self.ranker.kernels();

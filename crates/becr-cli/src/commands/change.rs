@@ -136,7 +136,7 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
         .open(&args.index)?;
     let mut corpus = args.corpus.open()?;
     let stages = progress::Stages::reading(&corpus);
-    let documents = becr::corpus::documents(&mut corpus);
+    let documents = corpus.by_ref();
     let changed = index.add(documents, existing, &stages);
     stages.clear();
     output::note_report(&corpus.skipped());

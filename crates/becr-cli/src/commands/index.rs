@@ -101,7 +101,7 @@ fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     if let Some(identity) = args.corpus.identity(&corpus) {
         build = build.identity(identity);
     }
-    let documents = becr::corpus::documents(&mut corpus);
+    let documents = corpus.by_ref();
     let built = match args.lexical_only {
         true => build.lexical(&args.out, documents, &stages),
         false => full(args, build)?.run(&args.out, documents, &stages),

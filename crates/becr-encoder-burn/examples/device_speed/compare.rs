@@ -31,7 +31,7 @@ pub(crate) fn compare(
         .collect();
     Ok(json!({
         "sequences": batch.sequences().len(),
-        "footprints": found.footprints.len() / native.shape().words(),
+        "footprints": found.footprints.len() / native.shape().width(),
         "equal_bits": equal_bits(&found.footprints, &expected.footprints),
         "equal_bits_by_layer": by_layer,
         "hidden_sequences": few.sequences().len(),

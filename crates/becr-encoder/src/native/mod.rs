@@ -172,7 +172,7 @@ impl NativeEncoder {
         spans: &[Range<usize>],
         out: &mut [u32],
     ) -> Result<(), EncodeError> {
-        let (dim, words) = (self.shape.dim, self.shape.words());
+        let (dim, words) = (self.shape.dim, self.shape.width());
         let (stride, bits) = (padded(dim), 32 * words);
         let block = self.block_rows(spans.len());
         let blocks = out
@@ -258,7 +258,7 @@ impl Backend for NativeEncoder {
     fn encode(&self, batch: &Batch, wanted: &Wanted) -> Result<Encoded, EncodeError> {
         wanted.check(batch)?;
         let planes = self.planes.as_ref().ok_or(EncodeError::RawVectors)?;
-        let (dim, words) = (self.shape.dim, self.shape.words());
+        let (dim, words) = (self.shape.dim, self.shape.width());
         let per_layer = wanted.footprints.len() * words;
         let mut footprints = vec![0; self.shape.layers.len() * per_layer];
         let mut vectors = vec![0.0; wanted.vectors.len() * dim];

@@ -81,9 +81,9 @@ impl Hyperplanes {
         self.bits
     }
 
-    /// The footprints' width in 32-bit words.
+    /// The footprints' width in `u32`s.
     #[must_use]
-    pub fn words(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.bits / 32
     }
 
@@ -97,7 +97,7 @@ impl Hyperplanes {
     /// additions is fixed, so that the same vector always gives the same bits.
     pub fn footprint(&self, vector: &[f32], out: &mut [u32]) -> Result<(), Error> {
         Error::check_length("vector, in dimensions", self.dim, vector.len())?;
-        Error::check_length("footprint, in words", self.words(), out.len())?;
+        Error::check_length("footprint, in u32s", self.width(), out.len())?;
         for (word, rows) in out.iter_mut().zip(self.matrix.chunks_exact(32 * self.dim)) {
             let sides = rows.chunks_exact(self.dim).map(|row| dot(row, vector));
             *word = pack_word(sides);

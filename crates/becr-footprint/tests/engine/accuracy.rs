@@ -3,7 +3,7 @@
 
 use crate::reference::{Case, Random};
 use becr_footprint::{
-    Document, DocumentLayout, Engine, GroupWeight, Implementation, Kernels, TiledDocument,
+    DocumentLayout, DocumentTokens, Engine, GroupWeight, Implementation, Kernels, TiledDocument,
     Workspace,
 };
 
@@ -69,14 +69,14 @@ fn check(implementation: Implementation, n: usize, alpha: impl Fn(usize) -> f32)
         .collect();
     let layout = DocumentLayout::new(LAYERS, TOKENS, BITS).expect("valid");
     let tiles: Vec<Vec<u8>> = cases.iter().map(Case::tiles).collect();
-    let documents: Vec<Document> = tiles
+    let documents: Vec<DocumentTokens> = tiles
         .iter()
-        .map(|t| Document::Footprints(TiledDocument::new(layout, t).expect("right length")))
+        .map(|t| DocumentTokens::Footprints(TiledDocument::new(layout, t).expect("right length")))
         .collect();
     let query = cases[0].composite_query();
     let engine = Engine::with(implementation).expect("available");
     let (mut work, mut sums) = (Workspace::new(), vec![0.0; LAYERS * n * 11]);
-    let mut score = |document: &Document| {
+    let mut score = |document: &DocumentTokens| {
         let done = engine.log_sums(&query, &kernels, document, None, &mut work, &mut sums);
         done.expect("comparable");
         weigh(&sums.iter().map(|&sum| f64::from(sum)).collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 use crate::reference::{Case, Random, log_sums};
 use becr_footprint::{
-    CompositeQuery, Document, DocumentLayout, Engine, Error, GroupWeight, Kernels, Relative,
+    CompositeQuery, DocumentLayout, DocumentTokens, Engine, Error, GroupWeight, Kernels, Relative,
     TiledDocument, VectorDocument, Workspace,
 };
 
@@ -24,7 +24,7 @@ fn raw_vectors_give_the_kernels_of_true_cosines() {
     let query = CompositeQuery::from_vectors(dim, layers, &groups, one_term(&[(0, 0.3), (1, 0.7)]))
         .unwrap();
     let vectors = VectorDocument::new(layers, tokens, dim, &tokens_of).unwrap();
-    let document = Document::Vectors(&vectors);
+    let document = DocumentTokens::Vectors(&vectors);
     let engine = Engine::new().unwrap();
     let (mut work, kernels) = (Workspace::new(), Kernels::paper());
     let mut found = vec![0.0; layers * tokens];
@@ -65,7 +65,7 @@ fn what_cannot_be_compared_is_refused() {
     let raw = CompositeQuery::from_vectors(2, 1, &[1.0, 0.0], one_term(&[(0, 1.0)])).unwrap();
     let vectors = VectorDocument::new(1, 1, 2, &[0.0, 1.0]).unwrap();
     let (engine, kernels, mut work) = (Engine::new().unwrap(), Kernels::paper(), Workspace::new());
-    let mut ask = |query: &CompositeQuery, document: Document, sums: usize| {
+    let mut ask = |query: &CompositeQuery, document: DocumentTokens, sums: usize| {
         let mut out = vec![0.0; sums];
         engine
             .log_sums(query, &kernels, &document, None, &mut work, &mut out)
@@ -74,7 +74,7 @@ fn what_cannot_be_compared_is_refused() {
     let tiles = vec![0; 4096];
     let tiled = |layers, bits| {
         let layout = DocumentLayout::new(layers, 3, bits).unwrap();
-        Document::Footprints(TiledDocument::new(layout, &tiles[..layout.bytes()]).unwrap())
+        DocumentTokens::Footprints(TiledDocument::new(layout, &tiles[..layout.bytes()]).unwrap())
     };
     let error = ask(&query, tiled(1, 32), 11);
     assert_eq!(
@@ -106,7 +106,7 @@ fn what_cannot_be_compared_is_refused() {
     );
     let document = document.relative(relative(&[1; 3])).unwrap();
     assert_eq!(
-        ask(&query, Document::Footprints(document), 11),
+        ask(&query, DocumentTokens::Footprints(document), 11),
         Error::Mismatch {
             what: "terms",
             query: 1,
@@ -114,7 +114,7 @@ fn what_cannot_be_compared_is_refused() {
         }
     );
     assert_eq!(
-        ask(&query, Document::Vectors(&vectors), 11),
+        ask(&query, DocumentTokens::Vectors(&vectors), 11),
         Error::Representation
     );
     assert_eq!(ask(&raw, tiled(1, 64), 11), Error::Representation);
@@ -142,14 +142,14 @@ fn order_and_buffers_change_no_number() {
         })
         .collect();
     let tiles: Vec<Vec<u8>> = cases.iter().map(Case::tiles).collect();
-    let mut documents: Vec<Document> = cases
+    let mut documents: Vec<DocumentTokens> = cases
         .iter()
         .zip(&tiles)
-        .map(|(c, t)| Document::Footprints(TiledDocument::new(c.layout(), t).unwrap()))
+        .map(|(c, t)| DocumentTokens::Footprints(TiledDocument::new(c.layout(), t).unwrap()))
         .collect();
     let (engine, kernels) = (Engine::new().unwrap(), Kernels::paper());
-    let pool = |documents: &[Document], work: &mut Workspace| -> Vec<Vec<f32>> {
-        let pool = |(i, document): (usize, &Document)| {
+    let pool = |documents: &[DocumentTokens], work: &mut Workspace| -> Vec<Vec<f32>> {
+        let pool = |(i, document): (usize, &DocumentTokens)| {
             let mut sums = vec![f32::NAN; 2 * first.terms.len() * kernels.len()];
             let next = documents.get(i + 1);
             let done = engine.log_sums(&query, &kernels, document, next, work, &mut sums);

@@ -2,7 +2,7 @@
 
 use becr_basics::SplitMix64;
 use becr_footprint::{
-    CompositeQuery, Document, DocumentLayout, GroupWeight, Kernels, Relative, TiledDocument,
+    CompositeQuery, DocumentLayout, DocumentTokens, GroupWeight, Kernels, Relative, TiledDocument,
 };
 
 /// A stream of random words.
@@ -108,9 +108,9 @@ impl Case {
     }
 
     /// The document of these tiles, as the engine takes it.
-    pub(crate) fn footprints<'a>(&'a self, tiles: &'a [u8]) -> Document<'a> {
+    pub(crate) fn footprints<'a>(&'a self, tiles: &'a [u8]) -> DocumentTokens<'a> {
         let document = TiledDocument::new(self.layout(), tiles).expect("right length");
-        Document::Footprints(match &self.relative {
+        DocumentTokens::Footprints(match &self.relative {
             None => document,
             Some((offsets, lengths)) => document
                 .relative(Relative { offsets, lengths })

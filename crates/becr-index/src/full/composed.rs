@@ -18,7 +18,7 @@ use crate::IndexError;
 use becr_footprint::lsh::Hyperplanes;
 use becr_footprint::{DocumentLayout, Relation, unpack};
 use becr_lmdb::Store;
-use becr_store::{GroupRecord, Shape, words};
+use becr_store::{GroupRecord, Shape, u32s};
 use becr_text::groups::{Decomposition, Member, Query, TokenGroup};
 use becr_text::pieces::WordPieces;
 use std::collections::HashMap;
@@ -103,7 +103,7 @@ impl<'a> Composer<'a> {
         let dim = self.hyperplanes.dim();
         let (mut sum, mut vector) = (vec![0.0; dim], vec![0.0; dim]);
         for (group, member) in known {
-            unpack(words(group.vector(member.slot)), &mut vector);
+            unpack(u32s(group.vector(member.slot)), &mut vector);
             let parts = sum.iter_mut().zip(&vector);
             parts.for_each(|(sum, x)| *sum += member.weight * x);
         }
@@ -179,7 +179,7 @@ impl<'a> Composer<'a> {
         let mut vote = Vote::new(usize::from(shape.bits));
         for layer in 0..usize::from(shape.layers) {
             for (group, member) in known {
-                let footprint = words(group.footprint(layer, member.slot));
+                let footprint = u32s(group.footprint(layer, member.slot));
                 vote.add(footprint, f64::from(member.weight));
             }
             footprint.extend(vote.take());

@@ -121,7 +121,7 @@ impl DocumentEncoder<'_> {
             Ok(document) => {
                 let (title, text) = (document.title.clone(), document.text.clone());
                 waiting.borrow_mut().push_back(document);
-                Some(becr_encoder::Document { title, text })
+                Some(becr_encoder::DocumentText { title, text })
             }
             Err(error) => {
                 *fault.borrow_mut() = Some(error);

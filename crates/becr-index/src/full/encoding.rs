@@ -71,7 +71,7 @@ impl<'a> DocumentEncoder<'a> {
     /// Brings footprints into tiles and hashes the mean vector, unless they are relative to it.
     pub(crate) fn footprints(&self, document: &EncodedDocument) -> Result<Footprints, IndexError> {
         let tokens = document.pieces.len();
-        let bits = self.shape.words() * 32;
+        let bits = self.shape.width() * 32;
         let layout = DocumentLayout::new(self.shape.layers.len(), tokens, bits)?;
         let mut tiles = vec![0; layout.bytes()];
         layout.tile(&document.footprints, &mut tiles)?;
@@ -79,7 +79,7 @@ impl<'a> DocumentEncoder<'a> {
         Ok(match &document.relation {
             Some(relation) => Footprints::relative(tokens, tiles, relation.clone(), cls),
             None => {
-                let mut mean = vec![0; self.hyperplanes.words()];
+                let mut mean = vec![0; self.hyperplanes.width()];
                 self.hyperplanes.footprint(&document.mean, &mut mean)?;
                 Footprints::whole(tokens, tiles, &mean, cls)
             }

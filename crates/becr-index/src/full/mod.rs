@@ -204,7 +204,7 @@ impl FullBuild<'_> {
             .ok_or_else(|| IndexError::RawModel(self.model.directory.clone()))?;
         let layers = shape.layers.len() as u16;
         let window = self.model.config.settings().window;
-        let vector = shape.vector_words() as u16;
+        let vector = shape.vector_width() as u16;
         let shape = Shape {
             layers,
             bits: bits as u16,

@@ -125,20 +125,13 @@ impl Making<'_> {
             },
         };
         let corpus = Corpus::open(&[&self.pool.path], &CorpusOptions::default())?;
-        let documents = corpus.map(|document| document.map(indexed));
+        let documents = corpus;
         match build.run(documents, &directory, self.restart, observer) {
             Err(IndexError::Unfinished(_)) => return Err(DataError::OtherIndex(directory)),
             built => built?,
         };
         note.write(self.work)?;
         TrainingIndex::open(&directory, self.model)
-    }
-}
-
-fn indexed(document: becr_corpus::Document) -> Document {
-    Document {
-        features: document.features,
-        ..Document::new(document.id, document.title, document.text)
     }
 }
 

@@ -5,7 +5,7 @@ mod write;
 use crate::{backend, models, output};
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
-use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
+use becr_encoder::{Batch, DocumentText, EncodedDocument, Encoder, Tokenised};
 use becr_model::Layers;
 use becr_text::pieces::Pieces;
 use serde::Serialize;
@@ -102,11 +102,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
+fn documents(args: &Args) -> anyhow::Result<Vec<DocumentText>> {
     let mut documents: Vec<_> = args
         .text
         .iter()
-        .map(|text| Document {
+        .map(|text| DocumentText {
             title: String::new(),
             text: text.clone(),
         })
@@ -119,7 +119,7 @@ fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
         if name.contains(".jsonl") {
             for document in Corpus::open(&[path], &CorpusOptions::default())? {
                 let document = document?;
-                documents.push(Document {
+                documents.push(DocumentText {
                     title: document.title,
                     text: document.text,
                 });
@@ -128,7 +128,7 @@ fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
             let bytes =
                 std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))?;
-            documents.push(Document {
+            documents.push(DocumentText {
                 title: String::new(),
                 text,
             });
@@ -170,7 +170,7 @@ struct Token {
     title: bool,
 }
 
-fn footprints(encoder: &Encoder, documents: Vec<Document>) -> anyhow::Result<Vec<EncodedText>> {
+fn footprints(encoder: &Encoder, documents: Vec<DocumentText>) -> anyhow::Result<Vec<EncodedText>> {
     let mut results = Vec::with_capacity(documents.len());
     encoder.documents(documents, |document| {
         let tokens = pieces(encoder, &document.pieces, document.title_pieces).collect();
@@ -183,7 +183,7 @@ fn footprints(encoder: &Encoder, documents: Vec<Document>) -> anyhow::Result<Vec
     Ok(results)
 }
 
-fn hidden(encoder: &Encoder, documents: &[Document]) -> anyhow::Result<Vec<EncodedText>> {
+fn hidden(encoder: &Encoder, documents: &[DocumentText]) -> anyhow::Result<Vec<EncodedText>> {
     let shape = encoder.backend().shape();
     let tokenised: Vec<Tokenised> = documents
         .iter()

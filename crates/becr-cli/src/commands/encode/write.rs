@@ -33,7 +33,7 @@ pub(super) fn safetensors(
                 });
             }
             Values::Footprints(document) => {
-                let footprints = [rows, vec![shape.words()]].concat();
+                let footprints = [rows, vec![shape.width()]].concat();
                 tensors.push(Tensor {
                     name: name("footprints"),
                     shape: footprints,
@@ -106,7 +106,7 @@ fn text_json(shape: &Shape, result: &EncodedText) -> Value {
             };
             let of_layer = |layer| {
                 (0..rows)
-                    .map(|row| hex(document.footprint(layer, row, shape.words())))
+                    .map(|row| hex(document.footprint(layer, row, shape.width())))
                     .collect()
             };
             let layers: Vec<Vec<String>> = (0..shape.layers.len()).map(of_layer).collect();
