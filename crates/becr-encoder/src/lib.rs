@@ -60,4 +60,5 @@ pub use error::EncodeError;
 pub use groups::EncodedGroup;
 pub use native::NativeEncoder;
 pub use precision::Precision;
+pub use query::WholeQuery;
 pub use raw::RawDocument;

@@ -18,6 +18,8 @@ pub struct Ranker {
     pub(crate) analyzer: Analyzer,
     /// Place of each of the head's lexical features among those that are computed.
     pub(crate) lexical: Vec<usize>,
+    /// Whether one of them takes a look at the words of documents.
+    pub(crate) reads_words: bool,
     /// Largest distance of the words of a pair in the lexical features.
     pub(crate) window: usize,
     pub(crate) documents: Documents,
@@ -50,8 +52,9 @@ impl Ranker {
                 known: lexical::LEXICAL_FEATURES.to_vec(),
             })
         };
-        let lexical = head.lexical.iter().map(place).collect::<Result<_, _>>()?;
+        let lexical: Vec<usize> = head.lexical.iter().map(place).collect::<Result<_, _>>()?;
         Ok(Self {
+            reads_words: lexical.iter().any(|&place| place != lexical::FIRST_STAGE),
             window: head.deep.composition.pairs.len(),
             head,
             shape,

@@ -1,11 +1,11 @@
 //! An edition of an index, opened: what its states have in common.
 
 use crate::view::{State, View};
-use crate::{Error, Generation, OpenOptions};
+use crate::{Error, Generation, OpenOptions, RankOptions};
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
-use becr_model::{HEAD_FILE, Head};
+use becr_model::{HEAD_FILE, Head, QueryMode};
 use becr_rank::{RankWorkspace, Ranker};
 use becr_text::pieces::WordPieces;
 use std::path::{Path, PathBuf};
@@ -112,6 +112,24 @@ impl Opened {
             return Some(Error::NoHead(self.dir.clone()));
         }
         None
+    }
+
+    /// How a query is read and scored on this index. An index for encoded queries alone has no token groups to compose
+    /// others of.
+    pub(crate) fn options(
+        &self,
+        ranker: &Ranker,
+        asked: &RankOptions,
+    ) -> Result<becr_rank::Options, Error> {
+        let default = match self.manifest.mode {
+            QueryMode::Encoded => QueryMode::Encoded,
+            QueryMode::Composed => ranker.head().mode.unwrap_or_default(),
+        };
+        let options = asked.resolve(default)?;
+        match self.manifest.mode == QueryMode::Encoded && !options.is_encoded() {
+            true => Err(Error::EncodedOnly(self.dir.clone())),
+            false => Ok(options),
+        }
     }
 
     fn head_file(&self) -> PathBuf {

@@ -7,5 +7,8 @@ mod deep;
 mod explain;
 mod input;
 mod lexical;
+mod list;
+mod one_vector;
+mod pairs;
 mod slow;
 mod stores;
