@@ -10,6 +10,7 @@
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
+//! | `mixer` | vectors of single words into vectors of words in a query |
 //! | `raw` | documents and token groups as vectors, for evaluation without footprints |
 //!
 //! # Example
@@ -43,6 +44,7 @@ mod encoder;
 mod error;
 mod groups;
 mod kernel;
+mod mixer;
 mod native;
 mod precision;
 mod query;
@@ -55,6 +57,7 @@ pub use documents::{DocumentText, EncodedDocument};
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
+pub use mixer::{MOST_MIXED_WORDS, Mixed, Mixer};
 pub use native::NativeEncoder;
 pub use precision::Precision;
 pub use raw::RawDocument;
