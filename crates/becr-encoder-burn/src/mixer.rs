@@ -4,7 +4,7 @@
 //! would launch hundreds.
 
 use crate::parameters::{Affine, Norm, Purpose, transpose};
-use becr_model::{MIXER_EPSILON, MixerWeights};
+use becr_model::{MixerKind, MixerWeights};
 use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::{Tensor, backend::Backend};
 
@@ -15,7 +15,7 @@ const COLUMN_STEP: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixerLayout {
     parts: Vec<Part>,
-    dim: usize,
+    kind: MixerKind,
     heads: usize,
     layers: usize,
     positions: usize,
@@ -60,7 +60,7 @@ impl MixerLayout {
         let shape = weights.shape();
         Self {
             parts,
-            dim: shape.hidden,
+            kind: shape.kind,
             heads: shape.heads,
             layers: shape.layers,
             positions: shape.positions,
@@ -75,6 +75,14 @@ impl MixerLayout {
     /// Columns of [`MixerInput::places`].
     pub fn places(&self) -> usize {
         (self.positions + 2).next_multiple_of(COLUMN_STEP)
+    }
+
+    /// How many slots share in the vector of a query of so many words, see [`MixerInput::means`].
+    pub fn sharers(&self, words: usize) -> usize {
+        match self.kind {
+            MixerKind::PreNorm => words,
+            MixerKind::EncoderLayers => words + 1,
+        }
     }
 
     /// The number of positions; in [`MixerInput::places`], the column of the query, and one more that of all words.
@@ -137,10 +145,22 @@ pub struct MixerParameters<B: Backend> {
     positions: Tensor<B, 2>,
     query: Tensor<B, 2>,
     layers: Vec<MixerLayer<B>>,
-    norm: Norm<B>,
-    output: Affine<B>,
+    end: End<B>,
+    kind: MixerKind,
     heads: usize,
     places: usize,
+}
+
+#[derive(Debug, Clone)]
+enum End<B: Backend> {
+    PreNorm {
+        norm: Norm<B>,
+        output: Affine<B>,
+    },
+    EncoderLayers {
+        residual: Affine<B>,
+        pooled: Affine<B>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -164,7 +184,8 @@ pub struct MixerInput<B: Backend> {
     pub places: Tensor<B, 2>,
     /// `rows × 1 × slots × slots`: 0 within a query, [`MASKED`](crate::MASKED) elsewhere.
     pub mask: Tensor<B, 4>,
-    /// `rows × slots × slots`: in the slot of a query, the share of each of its words; zeros in others.
+    /// `rows × slots × slots`: in the row of a query's slot, for each of its slots one over
+    /// [`MixerLayout::sharers`]; zeros in other rows.
     pub means: Tensor<B, 3>,
 }
 
@@ -218,8 +239,17 @@ impl<B: Backend> MixerParameters<B> {
             positions,
             query,
             layers,
-            norm: norm(&mut next),
-            output: affine(&mut next),
+            end: match layout.kind {
+                MixerKind::PreNorm => End::PreNorm {
+                    norm: norm(&mut next),
+                    output: affine(&mut next),
+                },
+                MixerKind::EncoderLayers => End::EncoderLayers {
+                    residual: affine(&mut next),
+                    pooled: affine(&mut next),
+                },
+            },
+            kind: layout.kind,
             heads: layout.heads,
             places: layout.places(),
         }
@@ -231,17 +261,42 @@ impl<B: Backend> MixerParameters<B> {
         let [rows, slots, dim] = input.words.dims();
         let flat = [rows * slots, dim];
         let words = input.words.clone().reshape(flat);
-        let mut hidden = words.matmul(self.input.weight.clone()) + self.placed(input.places);
+        let placed = self.placed(input.places.clone());
+        let mut hidden = words.clone().matmul(self.input.weight.clone()) + placed;
         for layer in &self.layers {
-            let normed = self.normed(&layer.norm1, hidden.clone());
-            hidden = hidden + self.attend(layer, &normed, &input.mask, [rows, slots]);
-            let normed = self.normed(&layer.norm2, hidden.clone());
-            let inner = gelu(layer.up.apply(normed, Purpose::Training));
-            hidden = hidden + layer.down.apply(inner, Purpose::Training);
+            hidden = match self.kind {
+                MixerKind::PreNorm => {
+                    let normed = self.normed(&layer.norm1, hidden.clone());
+                    hidden = hidden + self.attend(layer, &normed, &input.mask, [rows, slots]);
+                    let normed = self.normed(&layer.norm2, hidden.clone());
+                    hidden + layer.feed(normed)
+                }
+                MixerKind::EncoderLayers => {
+                    let attended = self.attend(layer, &hidden, &input.mask, [rows, slots]);
+                    hidden = self.normed(&layer.norm1, hidden + attended);
+                    let fed = layer.feed(hidden.clone());
+                    self.normed(&layer.norm2, hidden + fed)
+                }
+            };
         }
-        let change = (self.output).apply(self.normed(&self.norm, hidden), Purpose::Training);
-        let means = input.means.matmul(input.words.clone());
-        (input.words + means).reshape(flat) + change
+        match &self.end {
+            End::PreNorm { norm, output } => {
+                let change = output.apply(self.normed(norm, hidden), Purpose::Training);
+                let means = input.means.matmul(input.words.clone());
+                (input.words + means).reshape(flat) + change
+            }
+            End::EncoderLayers { residual, pooled } => {
+                let column = |at: usize| input.places.clone().narrow(1, at, 1);
+                let positions = self.positions.dims()[0];
+                let (of_query, of_word) = (column(positions), column(positions + 1));
+                let means = input
+                    .means
+                    .matmul(hidden.clone().reshape([rows, slots, dim]));
+                let query = means.reshape(flat) + pooled.apply(hidden.clone(), Purpose::Training);
+                let word = hidden + residual.apply(words, Purpose::Training);
+                word * of_word + query * of_query
+            }
+        }
     }
 
     /// Positions, the query's own start, and the bias of words, all as one product: its gradient is one too.
@@ -261,7 +316,7 @@ impl<B: Backend> MixerParameters<B> {
     }
 
     fn normed(&self, norm: &Norm<B>, input: Tensor<B, 2>) -> Tensor<B, 2> {
-        norm.apply(input, f64::from(MIXER_EPSILON), Purpose::Training)
+        norm.apply(input, f64::from(self.kind.epsilon()), Purpose::Training)
     }
 
     fn attend(
@@ -288,6 +343,13 @@ impl<B: Backend> MixerParameters<B> {
     }
 }
 
+impl<B: Backend> MixerLayer<B> {
+    fn feed(&self, input: Tensor<B, 2>) -> Tensor<B, 2> {
+        let inner = gelu(self.up.apply(input, Purpose::Training));
+        self.down.apply(inner, Purpose::Training)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,6 +358,7 @@ mod tests {
     #[test]
     fn numbers_come_back_as_they_went() {
         let shape = MixerShape {
+            kind: MixerKind::EncoderLayers,
             hidden: 6,
             layers: 2,
             feed_forward: 10,

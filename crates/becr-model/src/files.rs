@@ -66,6 +66,7 @@ mod tests {
             .unwrap();
         Head::blank("x", 2).write(&path("head.json")).unwrap();
         let shape = crate::MixerShape {
+            kind: crate::MixerKind::PreNorm,
             hidden: 8,
             layers: 1,
             feed_forward: 16,

@@ -49,7 +49,7 @@ pub use config::Config;
 pub use error::ModelError;
 pub use files::ModelFiles;
 pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermWeights};
-pub use mixer::{MIXER_EPSILON, MIXER_FILE, MixerLayer, MixerShape, MixerWeights};
+pub use mixer::{MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};

@@ -2,20 +2,33 @@
 //! vectors as the encoder would give them inside the whole query.
 //!
 //! It belongs to an encoder, and lies beside it as `mixer.safetensors`. With `x_i` the unit vectors of the query's words,
-//! stop words too:
+//! stop words too, `i` from 1 to `n`:
 //!
 //! ```text
 //! h_0 = query;  h_i = input(x_i) + positions[min(i − 1, last)]
+//! ```
+//!
+//! Of the kind `pre_norm`, layers stand beside a stream that is only added to, and what comes out is added to the words:
+//!
+//! ```text
 //! layers:  h += out(attention(qkv(norm1(h))));  h += down(gelu(up(norm2(h))))
-//! o = output(norm(h));  term_i = unit(x_i + o_i);  query vector = unit(mean(x) + o_0)
+//! o = output(norm(h));  term_i = unit(x_i + o_i);  query vector = unit(mean(x_1 … x_n) + o_0)
+//! ```
+//!
+//! Of the kind `encoder_layers`, layers are the encoder's, with which training starts, and end where the encoder ends:
+//!
+//! ```text
+//! layers:  h = norm1(h + out(attention(qkv(h))));  h = norm2(h + down(gelu(up(h))))
+//! term_i = unit(h_i + residual(x_i));  query vector = unit(mean(h_0 … h_n) + pooled(h_0))
 //! ```
 
 use crate::model::store;
 use crate::read::{Reader, explain};
-use crate::weights::{LayerNorm, Linear, Matrix, Named, Source, push_linear, push_norm};
+use crate::weights::{Layer, LayerNorm, Linear, Matrix, Named, Source, push_linear, push_norm};
 use crate::{ModelError, Storage, write_tensors};
 use becr_basics::SplitMix64;
 use safetensors::tensor::SafeTensors;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -25,12 +38,39 @@ pub const MIXER_FILE: &str = "mixer.safetensors";
 /// The version of the file that is written and read.
 const FORMAT: &str = "1";
 
-/// The ε of the mixer's layer norms.
-pub const MIXER_EPSILON: f32 = 1e-5;
+/// Where a mixer has its norms, and how it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MixerKind {
+    /// Norms before attention and feed-forward part; what comes out is added to the words.
+    #[default]
+    PreNorm,
+    /// Layers as the encoder's last ones, norms behind each part.
+    EncoderLayers,
+}
+
+impl MixerKind {
+    /// The ε of its layer norms.
+    pub fn epsilon(self) -> f32 {
+        match self {
+            Self::PreNorm => 1e-5,
+            Self::EncoderLayers => 1e-12,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::PreNorm => "pre_norm",
+            Self::EncoderLayers => "encoder_layers",
+        }
+    }
+}
 
 /// How large a mixer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MixerShape {
+    /// Where its norms are, and how it ends.
+    pub kind: MixerKind,
     /// Length of a vector: the encoder's hidden size.
     pub hidden: usize,
     /// Attention layers.
@@ -46,13 +86,13 @@ pub struct MixerShape {
 /// One layer of a mixer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MixerLayer {
-    /// Norm before attention.
+    /// Norm of attention.
     pub norm1: LayerNorm,
     /// Queries, keys and values, in this order: three times as many outputs as inputs.
     pub qkv: Linear,
     /// Projection of the heads' outputs.
     pub out: Linear,
-    /// Norm before the feed-forward part.
+    /// Norm of the feed-forward part.
     pub norm2: LayerNorm,
     /// First half of the feed-forward part, before GELU.
     pub up: Linear,
@@ -75,10 +115,36 @@ pub struct MixerWeights {
     pub query: Vec<f32>,
     /// The layers, first to last.
     pub layers: Vec<MixerLayer>,
-    /// Norm before the output.
-    pub norm: LayerNorm,
-    /// Gives what is added to the words' vectors.
-    pub output: Linear,
+    /// What is done with the last layer's vectors.
+    pub end: MixerEnd,
+}
+
+/// What is done with the last layer's vectors.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MixerEnd {
+    /// Of [`MixerKind::PreNorm`].
+    PreNorm {
+        /// Norm before the output.
+        norm: LayerNorm,
+        /// Gives what is added to the words' vectors.
+        output: Linear,
+    },
+    /// Of [`MixerKind::EncoderLayers`]. The centre of documents is subtracted by the biases.
+    EncoderLayers {
+        /// Of a word's own vector, added to the word.
+        residual: Linear,
+        /// Of the last `h_0`, added to the query.
+        pooled: Linear,
+    },
+}
+
+impl MixerEnd {
+    fn kind(&self) -> MixerKind {
+        match self {
+            Self::PreNorm { .. } => MixerKind::PreNorm,
+            Self::EncoderLayers { .. } => MixerKind::EncoderLayers,
+        }
+    }
 }
 
 impl MixerWeights {
@@ -120,14 +186,55 @@ impl MixerWeights {
                     down: draw.linear(shape.feed_forward, h),
                 })
                 .collect(),
-            norm: norm(),
-            output: square(0.0),
+            end: match shape.kind {
+                MixerKind::PreNorm => MixerEnd::PreNorm {
+                    norm: norm(),
+                    output: square(0.0),
+                },
+                MixerKind::EncoderLayers => MixerEnd::EncoderLayers {
+                    residual: square(0.0),
+                    pooled: square(0.0),
+                },
+            },
+        }
+    }
+
+    /// Takes the last layers of an encoder over, as many as there are here, and lets the biases of the end subtract the
+    /// centre of documents. `input` leads from words' vectors to the states before those layers, `query` is the state
+    /// of `[CLS]` there. The shape must be the encoder's.
+    pub fn start_from(
+        &mut self,
+        encoder: &[Layer],
+        centre: &[f32],
+        input: Linear,
+        query: Vec<f32>,
+    ) {
+        let first = encoder.len().saturating_sub(self.layers.len());
+        for (to, from) in self.layers.iter_mut().zip(&encoder[first..]) {
+            let parts = [&from.query, &from.key, &from.value];
+            let joined = |part: fn(&Linear) -> &[f32]| parts.map(part).concat();
+            to.qkv.weight.data = joined(|part| &part.weight.data);
+            to.qkv.bias = joined(|part| &part.bias);
+            to.out = from.attention_output.clone();
+            to.norm1 = from.attention_norm.clone();
+            to.up = from.ffn_in.clone();
+            to.down = from.ffn_out.clone();
+            to.norm2 = from.ffn_norm.clone();
+        }
+        self.input = input;
+        self.query = query;
+        self.positions.data.fill(0.0);
+        if let MixerEnd::EncoderLayers { residual, pooled } = &mut self.end {
+            for bias in [&mut residual.bias, &mut pooled.bias] {
+                *bias = centre.iter().map(|x| -x).collect();
+            }
         }
     }
 
     /// Its size.
     pub fn shape(&self) -> MixerShape {
         MixerShape {
+            kind: self.end.kind(),
             hidden: self.query.len(),
             layers: self.layers.len(),
             feed_forward: self.layers.first().map_or(0, |layer| layer.up.bias.len()),
@@ -174,6 +281,18 @@ impl MixerWeights {
         let heads: usize = (about.get("heads")?.parse().ok())
             .filter(|&heads| heads > 0 && hidden.is_multiple_of(heads))
             .ok_or_else(|| about.wrong("heads", format!("must divide {hidden}")))?;
+        let kind = match about.values.get("kind").map(String::as_str) {
+            None => MixerKind::PreNorm,
+            Some(name) => [MixerKind::PreNorm, MixerKind::EncoderLayers]
+                .into_iter()
+                .find(|kind| kind.name() == name)
+                .ok_or_else(|| {
+                    about.wrong(
+                        "kind",
+                        format!("{name:?} is not known; use a newer version of BECR"),
+                    )
+                })?,
+        };
         let rows = |name: &str| file.tensor(name).map_or(0, |tensor| tensor.shape()[0]);
         let layers = (0..)
             .take_while(|layer| file.tensor(&format!("layers.{layer}.norm1.weight")).is_ok())
@@ -204,8 +323,16 @@ impl MixerWeights {
             layers: (0..layers)
                 .map(|number| layer(&mut reader, number))
                 .collect::<Result<_, ModelError>>()?,
-            norm: reader.norm("norm", hidden)?,
-            output: reader.linear("output", hidden, hidden)?,
+            end: match kind {
+                MixerKind::PreNorm => MixerEnd::PreNorm {
+                    norm: reader.norm("norm", hidden)?,
+                    output: reader.linear("output", hidden, hidden)?,
+                },
+                MixerKind::EncoderLayers => MixerEnd::EncoderLayers {
+                    residual: reader.linear("residual", hidden, hidden)?,
+                    pooled: reader.linear("pooled", hidden, hidden)?,
+                },
+            },
         })
     }
 
@@ -226,6 +353,7 @@ impl MixerWeights {
             ("format", FORMAT),
             ("encoder_id", self.encoder_id.as_str()),
             ("heads", heads.as_str()),
+            ("kind", self.end.kind().name()),
         ];
         write_tensors(path, &tensors, &about)
     }
@@ -245,8 +373,16 @@ impl MixerWeights {
             push_linear(&mut list, &at("up"), &layer.up);
             push_linear(&mut list, &at("down"), &layer.down);
         }
-        push_norm(&mut list, "norm", &self.norm);
-        push_linear(&mut list, "output", &self.output);
+        match &self.end {
+            MixerEnd::PreNorm { norm, output } => {
+                push_norm(&mut list, "norm", norm);
+                push_linear(&mut list, "output", output);
+            }
+            MixerEnd::EncoderLayers { residual, pooled } => {
+                push_linear(&mut list, "residual", residual);
+                push_linear(&mut list, "pooled", pooled);
+            }
+        }
         list
     }
 
@@ -270,8 +406,16 @@ impl MixerWeights {
             list.extend(linear(&mut layer.up));
             list.extend(linear(&mut layer.down));
         }
-        list.extend(norm(&mut self.norm));
-        list.extend(linear(&mut self.output));
+        match &mut self.end {
+            MixerEnd::PreNorm { norm: last, output } => {
+                list.extend(norm(last));
+                list.extend(linear(output));
+            }
+            MixerEnd::EncoderLayers { residual, pooled } => {
+                list.extend(linear(residual));
+                list.extend(linear(pooled));
+            }
+        }
         list
     }
 }

@@ -1,9 +1,10 @@
 //! The mixer's file.
 
-use becr_model::{MIXER_FILE, MixerShape, MixerWeights, ModelError, Storage};
+use becr_model::{MIXER_FILE, MixerEnd, MixerKind, MixerShape, MixerWeights, ModelError, Storage};
 use std::path::Path;
 
 const SHAPE: MixerShape = MixerShape {
+    kind: MixerKind::PreNorm,
     hidden: 12,
     layers: 2,
     feed_forward: 20,
@@ -13,7 +14,11 @@ const SHAPE: MixerShape = MixerShape {
 
 /// Weights none of whose tensors is constant.
 fn weights() -> MixerWeights {
-    let mut weights = MixerWeights::new(SHAPE, "encoder", 7);
+    of_shape(SHAPE)
+}
+
+fn of_shape(shape: MixerShape) -> MixerWeights {
+    let mut weights = MixerWeights::new(shape, "encoder", 7);
     for (tensor, values) in weights.values_mut().into_iter().enumerate() {
         for (at, value) in values.iter_mut().enumerate() {
             *value += ((tensor * 31 + at * 7) % 17) as f32 / 50.0;
@@ -60,9 +65,44 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn the_encoders_layers_are_taken_over() {
+    let config = becr_model::Config::new(5, 12, 3, 3, 20, 8);
+    let encoder = becr_model::Weights::random(&config, 4, 5.0);
+    let shape = MixerShape {
+        kind: MixerKind::EncoderLayers,
+        ..SHAPE
+    };
+    let mut weights = of_shape(shape);
+    let (input, centre) = (weights.input.clone(), vec![0.25; 12]);
+    weights.start_from(&encoder.layers, &centre, input, vec![0.5; 12]);
+    let last = &encoder.layers[2];
+    let mixed = &weights.layers[1];
+    assert_eq!(mixed.qkv.weight.row(12), last.key.weight.row(0));
+    assert_eq!(mixed.qkv.bias[24..], last.value.bias);
+    assert_eq!((&mixed.down, &mixed.norm2), (&last.ffn_out, &last.ffn_norm));
+    assert_eq!(weights.layers[0].up, encoder.layers[1].ffn_in);
+    assert_eq!(weights.query, [0.5; 12]);
+    let MixerEnd::EncoderLayers { residual, pooled } = &weights.end else {
+        panic!("another end")
+    };
+    assert_eq!(
+        (&residual.bias, &pooled.bias),
+        (&vec![-0.25; 12], &vec![-0.25; 12])
+    );
+    assert_eq!(weights.shape(), shape);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(MIXER_FILE);
+    weights.write(&path, Storage::F32).unwrap();
+    assert_eq!(MixerWeights::read(&path, 12).unwrap(), weights);
+}
+
+#[test]
 fn a_new_mixer_changes_nothing() {
     let weights = MixerWeights::new(SHAPE, "encoder", 1);
-    assert!(weights.output.weight.data.iter().all(|&x| x == 0.0));
+    let MixerEnd::PreNorm { output, .. } = &weights.end else {
+        panic!("another end")
+    };
+    assert!(output.weight.data.iter().all(|&x| x == 0.0));
     assert_eq!(weights.input.weight.row(3)[3], 4.0);
     assert_ne!(weights, MixerWeights::new(SHAPE, "encoder", 2));
     assert_eq!(weights, MixerWeights::new(SHAPE, "encoder", 1));

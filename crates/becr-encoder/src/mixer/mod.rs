@@ -11,7 +11,7 @@ use crate::native::attention::{Projections, attend};
 use crate::native::linear::Linear;
 use crate::native::scratch::{Pool, Scratch, padded};
 use crate::{EncodeError, Precision};
-use becr_model::{LayerNorm, MIXER_EPSILON, Matrix, MixerLayer, MixerWeights};
+use becr_model::{LayerNorm, Matrix, MixerEnd, MixerLayer, MixerWeights};
 
 /// Words of a query that are mixed. What comes after them is left as it is.
 pub const MOST_MIXED_WORDS: usize = 64;
@@ -20,9 +20,10 @@ pub const MOST_MIXED_WORDS: usize = 64;
 ///
 /// ```
 /// use becr_encoder::{Mixed, Mixer};
-/// use becr_model::{MixerShape, MixerWeights};
+/// use becr_model::{MixerKind, MixerShape, MixerWeights};
 ///
-/// let shape = MixerShape { hidden: 8, layers: 2, feed_forward: 16, heads: 2, positions: 4 };
+/// let kind = MixerKind::PreNorm;
+/// let shape = MixerShape { kind, hidden: 8, layers: 2, feed_forward: 16, heads: 2, positions: 4 };
 /// let mixer = Mixer::new(&MixerWeights::new(shape, "encoder", 1))?;
 /// let (mut words, mut mixed) = (vec![0.0; 16], Mixed::default());
 /// (words[0], words[9]) = (1.0, 1.0); // two words, two unit vectors
@@ -40,9 +41,14 @@ pub struct Mixer {
     positions: Matrix,
     query: Vec<f32>,
     layers: Vec<Layer>,
-    norm: LayerNorm,
-    output: Linear,
+    end: End,
+    epsilon: f32,
     memory: Pool<Memory>,
+}
+
+enum End {
+    PreNorm { norm: LayerNorm, output: Linear },
+    EncoderLayers { residual: Linear, pooled: Linear },
 }
 
 /// What comes out of a mixer: unit vectors.
@@ -127,8 +133,17 @@ impl Mixer {
             layers: layers
                 .map(|layer| Layer::new(simd, precision, head_size, layer))
                 .collect(),
-            norm: weights.norm.clone(),
-            output: linear(&weights.output),
+            end: match &weights.end {
+                MixerEnd::PreNorm { norm, output } => End::PreNorm {
+                    norm: norm.clone(),
+                    output: linear(output),
+                },
+                MixerEnd::EncoderLayers { residual, pooled } => End::EncoderLayers {
+                    residual: linear(residual),
+                    pooled: linear(pooled),
+                },
+            },
+            epsilon: shape.kind.epsilon(),
             memory: Pool::default(),
         }
     }
@@ -144,16 +159,20 @@ impl Mixer {
         let count = words.len() / dim;
         out.terms.clear();
         out.terms.extend_from_slice(&words[..count * dim]);
+        // What the last layer gives is added to the words themselves, or stands in their place.
+        let added = matches!(self.end, End::PreNorm { .. });
         out.query.clear();
         out.query.resize(dim, 0.0);
         if count == 0 {
             return;
         }
         let mixed = count.min(MOST_MIXED_WORDS);
-        for word in words.chunks_exact(dim).take(mixed) {
-            add(&mut out.query, word);
+        if added {
+            for word in words.chunks_exact(dim).take(mixed) {
+                add(&mut out.query, word);
+            }
+            out.query.iter_mut().for_each(|x| *x /= mixed as f32);
         }
-        out.query.iter_mut().for_each(|x| *x /= mixed as f32);
         self.memory.with(|memory| {
             self.run(&words[..mixed * dim], memory);
             let stride = padded(dim);
@@ -161,13 +180,16 @@ impl Mixer {
             let results =
                 std::iter::once(&mut out.query[..]).chain(out.terms.chunks_exact_mut(dim));
             for (result, change) in results.take(1 + mixed).zip(&mut changes) {
-                add(result, &change[..dim]);
+                match added {
+                    true => add(result, &change[..dim]),
+                    false => result.copy_from_slice(&change[..dim]),
+                }
                 unit(result);
             }
         });
     }
 
-    /// Leaves what is to be added in `memory.change`: of the query, then of its words.
+    /// Leaves what comes out of the last layer in `memory.change`: of the query, then of its words.
     fn run(&self, words: &[f32], memory: &mut Memory) {
         let (simd, dim) = (self.simd, self.dim);
         let rows = 1 + words.len() / dim;
@@ -206,8 +228,12 @@ impl Mixer {
         states[..dim].copy_from_slice(&self.query);
         let project = padded(3 * dim);
         let projections = projections.at_least(rows * project);
+        let pre_norm = matches!(self.end, End::PreNorm { .. });
         for layer in &self.layers {
-            self.normalise(&layer.norm1, states, normed);
+            match pre_norm {
+                true => self.normalise(&layer.norm1, states, normed),
+                false => normed.copy_from_slice(states),
+            }
             let bytes = &mut scratch.bytes;
             let out = (&mut projections[..], project);
             layer
@@ -224,7 +250,13 @@ impl Mixer {
                 bytes,
             );
             add(states, change);
-            self.normalise(&layer.norm2, states, normed);
+            match pre_norm {
+                true => self.normalise(&layer.norm2, states, normed),
+                false => {
+                    self.normalise(&layer.norm1, states, normed);
+                    states.copy_from_slice(normed);
+                }
+            }
             let up = padded(layer.up.cols());
             let wide = wide.at_least(rows * up);
             layer
@@ -234,10 +266,38 @@ impl Mixer {
                 .down
                 .apply(simd, rows, (wide, up), (change, stride), false, bytes);
             add(states, change);
+            if !pre_norm {
+                self.normalise(&layer.norm2, states, normed);
+                states.copy_from_slice(normed);
+            }
         }
-        self.normalise(&self.norm, states, normed);
         let bytes = &mut scratch.bytes;
-        (self.output).apply(simd, rows, (normed, stride), (change, stride), false, bytes);
+        match &self.end {
+            End::PreNorm { norm, output } => {
+                self.normalise(norm, states, normed);
+                output.apply(simd, rows, (normed, stride), (change, stride), false, bytes);
+            }
+            End::EncoderLayers { residual, pooled } => {
+                for (row, word) in normed.chunks_exact_mut(stride).zip(words.chunks_exact(dim)) {
+                    row[..dim].copy_from_slice(word);
+                }
+                let (query, behind) = change.split_at_mut(stride);
+                residual.apply(
+                    simd,
+                    rows - 1,
+                    (normed, stride),
+                    (behind, stride),
+                    false,
+                    bytes,
+                );
+                pooled.apply(simd, 1, (states, stride), (query, stride), false, bytes);
+                add(behind, &states[stride..]);
+                for state in states.chunks_exact(stride) {
+                    let parts = query.iter_mut().zip(state);
+                    parts.for_each(|(sum, x)| *sum += x / rows as f32);
+                }
+            }
+        }
     }
 
     /// Attention of all heads, whose outputs come side by side.
@@ -278,7 +338,7 @@ impl Mixer {
             let to = &mut to[..self.dim];
             to.fill(0.0);
             self.simd
-                .add_norm(to, (&from[..self.dim], self.dim), norm, MIXER_EPSILON);
+                .add_norm(to, (&from[..self.dim], self.dim), norm, self.epsilon);
         }
     }
 }

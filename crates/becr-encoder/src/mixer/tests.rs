@@ -1,5 +1,5 @@
 use super::*;
-use becr_model::{Linear as Weights, MixerShape};
+use becr_model::{Linear as Weights, MixerKind, MixerShape};
 
 /// A mixer all of whose parts matter.
 fn weights(shape: MixerShape, seed: u64) -> MixerWeights {
@@ -41,11 +41,11 @@ mod slow {
         rows.iter().map(of).collect()
     }
 
-    fn norm(rows: &Rows, layer: &LayerNorm) -> Rows {
+    fn norm(rows: &Rows, layer: &LayerNorm, epsilon: f64) -> Rows {
         let of = |row: &Vec<f64>| {
             let mean = row.iter().sum::<f64>() / row.len() as f64;
             let squares = row.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
-            let deviation = (squares / row.len() as f64 + 1e-5).sqrt();
+            let deviation = (squares / row.len() as f64 + epsilon).sqrt();
             let scaled = row.iter().zip(&layer.weight).zip(&layer.bias);
             scaled
                 .map(|((x, w), b)| (x - mean) / deviation * f64::from(*w) + f64::from(*b))
@@ -112,35 +112,67 @@ mod slow {
                 .for_each(|(x, p)| *x += f64::from(*p));
         }
         states.insert(0, weights.query.iter().map(|&x| f64::from(x)).collect());
-        for layer in &weights.layers {
-            let qkv = linear(&norm(&states, &layer.norm1), &layer.qkv);
-            plus(
-                &mut states,
-                &linear(&attention(&qkv, weights.heads), &layer.out),
-            );
-            let mut wide = linear(&norm(&states, &layer.norm2), &layer.up);
-            wide.iter_mut().flatten().for_each(|x| *x = gelu(*x));
-            plus(&mut states, &linear(&wide, &layer.down));
-        }
-        let mut out = linear(&norm(&states, &weights.norm), &weights.output);
-        for word in &words {
-            for (mean, x) in out[0].iter_mut().zip(word) {
-                *mean += x / words.len() as f64;
+        let mut out = match &weights.end {
+            MixerEnd::PreNorm { norm: last, output } => {
+                pre_norm_layers(weights, &mut states);
+                let mut out = linear(&norm(&states, last, 1e-5), output);
+                for word in &words {
+                    for (mean, x) in out[0].iter_mut().zip(word) {
+                        *mean += x / words.len() as f64;
+                    }
+                }
+                for (row, word) in out[1..].iter_mut().zip(&words) {
+                    row.iter_mut().zip(word).for_each(|(x, w)| *x += w);
+                }
+                out
             }
-        }
-        for (row, word) in out[1..].iter_mut().zip(&words) {
-            row.iter_mut().zip(word).for_each(|(x, w)| *x += w);
-        }
+            MixerEnd::EncoderLayers { residual, pooled } => {
+                encoder_layers(weights, &mut states);
+                let mut out = linear(&words, residual);
+                plus(&mut out, &states[1..].to_vec());
+                let mut query = linear(&states[..1].to_vec(), pooled).remove(0);
+                for state in &states {
+                    for (mean, x) in query.iter_mut().zip(state) {
+                        *mean += x / states.len() as f64;
+                    }
+                }
+                out.insert(0, query);
+                out
+            }
+        };
         for row in &mut out {
             let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
             row.iter_mut().for_each(|x| *x /= length);
         }
         out
     }
+
+    fn pre_norm_layers(weights: &MixerWeights, states: &mut Rows) {
+        for layer in &weights.layers {
+            let qkv = linear(&norm(states, &layer.norm1, 1e-5), &layer.qkv);
+            plus(states, &linear(&attention(&qkv, weights.heads), &layer.out));
+            let mut wide = linear(&norm(states, &layer.norm2, 1e-5), &layer.up);
+            wide.iter_mut().flatten().for_each(|x| *x = gelu(*x));
+            plus(states, &linear(&wide, &layer.down));
+        }
+    }
+
+    fn encoder_layers(weights: &MixerWeights, states: &mut Rows) {
+        for layer in &weights.layers {
+            let qkv = linear(states, &layer.qkv);
+            plus(states, &linear(&attention(&qkv, weights.heads), &layer.out));
+            *states = norm(states, &layer.norm1, 1e-12);
+            let mut wide = linear(states, &layer.up);
+            wide.iter_mut().flatten().for_each(|x| *x = gelu(*x));
+            plus(states, &linear(&wide, &layer.down));
+            *states = norm(states, &layer.norm2, 1e-12);
+        }
+    }
 }
 
-const SHAPES: [MixerShape; 3] = [
+const SHAPES: [MixerShape; 4] = [
     MixerShape {
+        kind: MixerKind::PreNorm,
         hidden: 48,
         layers: 2,
         feed_forward: 80,
@@ -149,6 +181,7 @@ const SHAPES: [MixerShape; 3] = [
     },
     // Nothing of it is a multiple of a vector.
     MixerShape {
+        kind: MixerKind::EncoderLayers,
         hidden: 30,
         layers: 3,
         feed_forward: 50,
@@ -156,6 +189,15 @@ const SHAPES: [MixerShape; 3] = [
         positions: 1,
     },
     MixerShape {
+        kind: MixerKind::EncoderLayers,
+        hidden: 48,
+        layers: 2,
+        feed_forward: 96,
+        heads: 4,
+        positions: 8,
+    },
+    MixerShape {
+        kind: MixerKind::PreNorm,
         hidden: 64,
         layers: 0,
         feed_forward: 1,

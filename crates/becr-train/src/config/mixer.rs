@@ -1,6 +1,7 @@
 //! The section `[mixer]`: how to train the mixer of composed queries.
 
 use crate::Device;
+use becr_model::MixerKind;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -9,11 +10,13 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MixerConfig {
+    /// `"pre_norm"`, from nothing; or `"encoder_layers"`, which starts from the encoder's last layers.
+    pub kind: MixerKind,
     /// Attention layers.
     pub layers: usize,
-    /// Width of the feed-forward part.
+    /// Width of the feed-forward part; with `"encoder_layers"`, the encoder's instead.
     pub feed_forward: usize,
-    /// Attention heads.
+    /// Attention heads; with `"encoder_layers"`, the encoder's instead.
     pub heads: usize,
     /// Positions that are told apart.
     pub positions: usize,
@@ -47,6 +50,8 @@ pub struct MixerConfig {
     pub power: f64,
     /// How much the query's vector counts beside those of the words.
     pub query_weight: f64,
+    /// How much a stop word counts beside other words.
+    pub stop_weight: f64,
     /// Part of the queries that is never trained on, chosen by a hash of their words.
     pub held_out: f64,
     /// Steps between two measurements on the queries held out.
@@ -68,6 +73,7 @@ pub struct MixerConfig {
 impl Default for MixerConfig {
     fn default() -> Self {
         Self {
+            kind: MixerKind::PreNorm,
             layers: 2,
             feed_forward: 768,
             heads: 6,
@@ -87,6 +93,7 @@ impl Default for MixerConfig {
             longest: 20,
             power: 1.7,
             query_weight: 0.5,
+            stop_weight: 1.0,
             held_out: 0.02,
             evaluate_every: 500,
             checkpoint_every: 1000,
@@ -147,6 +154,7 @@ impl MixerConfig {
         for (name, value) in [
             ("weight_decay", self.weight_decay),
             ("query_weight", self.query_weight),
+            ("stop_weight", self.stop_weight),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(format!(

@@ -2,12 +2,15 @@
 //! steps, so that it is never left waiting.
 
 use super::checkpoint::{self, State};
+use super::fit::linear_map;
 use super::pack::{Packed, Packer};
-use super::teacher::{LEAST_SQUARE, MixerTensors, Teacher};
+use super::teacher::{LEAST_SQUARE, MixerTensors, Teacher, Weights};
 use super::{HeldOut, MixerTraining, draw};
+use crate::model::Place;
 use crate::{Observer, Step, TrainError};
+use becr_encoder::{Centre, Shape};
 use becr_encoder_burn::{MixerLayout, MixerParameters};
-use becr_model::MixerWeights;
+use becr_model::{MixerKind, MixerWeights};
 use burn::tensor::backend::{AutodiffBackend, Backend};
 use burn::tensor::{Tensor, TensorData};
 use serde_json::json;
@@ -28,6 +31,8 @@ const MEASURED_BATCHES: usize = 8;
 const SPARE_ROWS: f64 = 1.02;
 /// Rows are a multiple of this, unless there are fewer.
 const ROW_STEP: usize = 8;
+/// Words that the map to the encoder's states is fitted to: the first ones, which are the frequent ones.
+const FITTED_WORDS: usize = 20_000;
 /// Batches of queries held out.
 const HELD_OUT_BATCHES: usize = 2;
 
@@ -59,9 +64,17 @@ impl MixerTraining<'_> {
         let layout = MixerLayout::new(&weights);
         let rows = self.rows();
         let teacher = Teacher::<A::InnerBackend>::new(self.model, options.half, &device)?;
-        let table = teacher.table(self.texts, rows, |done, all| observer.preparing(done, all));
-        let tensors =
-            |packed: &Packed| teacher.tensors(packed, &table, &layout, options.query_weight);
+        let words = teacher.words(self.texts, rows, |done, all| observer.preparing(done, all));
+        if options.kind == MixerKind::EncoderLayers {
+            self.start_from_encoder(&teacher, &words, rows, &mut weights)?;
+        }
+        let dim = self.model.config.hidden_size;
+        let table = Place::single(device.clone()).tensor(words, [self.texts.distinct(), dim]);
+        let counted = Weights {
+            query: options.query_weight,
+            stop: options.stop_weight,
+        };
+        let tensors = |packed: &Packed| teacher.tensors(packed, &table, &layout, counted);
         let held_out: Vec<_> = self.held_out(rows).iter().map(tensors).collect();
 
         std::fs::create_dir_all(&self.folder).map_err(TrainError::io(&self.folder))?;
@@ -129,6 +142,27 @@ impl MixerTraining<'_> {
             held_out: measured,
             steps_per_second,
         })
+    }
+
+    /// Starts with the encoder's last layers, and a linear map from words' vectors to the states before them.
+    fn start_from_encoder<B: Backend>(
+        &self,
+        teacher: &Teacher<B>,
+        words: &[f32],
+        rows: usize,
+        weights: &mut MixerWeights,
+    ) -> Result<(), TrainError> {
+        let dim = self.model.config.hidden_size;
+        let shape = Shape::new(&self.model.config)?;
+        let depth = shape.layers.last().copied().unwrap_or(0);
+        let before = depth - self.options.layers;
+        let (states, cls) = teacher.states(self.texts, rows, before, FITTED_WORDS);
+        // Number 0 is no word.
+        let input = linear_map(&words[dim..dim + states.len()], &states, dim)?;
+        let centre = Centre::Documents.rows(self.model.weights.centres.as_ref(), &shape);
+        let centre = centre.last().map_or(vec![0.0; dim], |row| row.to_vec());
+        weights.start_from(&self.model.weights.layers[..depth], &centre, input, cls);
+        Ok(())
     }
 
     /// Rows that hold a step's queries, all but rarely.

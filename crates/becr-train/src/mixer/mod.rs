@@ -10,11 +10,13 @@
 //! | `draw` | pseudo-queries |
 //! | `pack` | pseudo-queries in rows of one shape, so that a GPU meets one shape |
 //! | `teacher` | the encoder's vectors of words in context, and of words alone |
+//! | `fit` | from words' vectors to the states before the encoder's last layers |
 //! | `learn` | the loop |
 //! | `checkpoint` | what it goes on from |
 
 mod checkpoint;
 mod draw;
+mod fit;
 mod learn;
 mod pack;
 mod teacher;
@@ -24,9 +26,10 @@ use crate::config::{Config, MixerConfig};
 use crate::trainer::{OnDevice, run_on};
 use crate::{Observer, TrainError, output};
 use becr_encoder::{Shape, word_pieces};
-use becr_model::{HEAD_FILE, MIXER_FILE, MixerShape, MixerWeights, Model, Storage};
+use becr_model::{HEAD_FILE, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Model, Storage};
 use burn::tensor::backend::AutodiffBackend;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::{Path, PathBuf};
 pub use texts::TextReport;
 use texts::Texts;
@@ -57,6 +60,23 @@ pub struct MixerOutcome {
     pub held_out: Option<HeldOut>,
     /// Steps a second of this run, from its second ten steps on.
     pub steps_per_second: Option<f64>,
+}
+
+impl fmt::Display for MixerOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} steps", self.steps)?;
+        if let Some(rate) = self.steps_per_second {
+            write!(f, ", {rate:.1} a second")?;
+        }
+        if let Some(HeldOut { words, query, .. }) = self.held_out {
+            write!(
+                f,
+                "; mean cosine on {} queries held out: words {words:.4}, queries {query:.4}",
+                self.texts.held_out
+            )?;
+        }
+        write!(f, "\n{}", self.output.display())
+    }
 }
 
 /// The vectors that go in and out, and where checkpoints lie.
@@ -138,7 +158,19 @@ fn parts(config: &Config) -> Result<(&MixerConfig, Model), TrainError> {
             "the model keeps no vectors of token groups; prepare it with `becr model prepare --relative`",
         ));
     }
-    if !model.config.hidden_size.is_multiple_of(options.heads) {
+    let layers = Shape::new(&model.config)?.layers;
+    let depth = layers.last().copied().unwrap_or(0);
+    if options.kind == MixerKind::EncoderLayers && !(1..=depth).contains(&options.layers) {
+        return Err(TrainError::option(
+            "layers",
+            format!(
+                "expected 1 to {depth} of the encoder's, found {}",
+                options.layers
+            ),
+        ));
+    }
+    if options.kind == MixerKind::PreNorm && !model.config.hidden_size.is_multiple_of(options.heads)
+    {
         return Err(TrainError::option(
             "heads",
             format!(
@@ -163,13 +195,20 @@ fn write(model: &Model, mixer: &MixerWeights, target: &Path) -> Result<(), Train
 }
 
 impl MixerTraining<'_> {
+    /// Weights to start from, as far as the encoder has not to be asked for them.
     fn start(&self) -> MixerWeights {
+        let (options, encoder) = (self.options, &self.model.config);
+        let (feed_forward, heads) = match options.kind {
+            MixerKind::PreNorm => (options.feed_forward, options.heads),
+            MixerKind::EncoderLayers => (encoder.intermediate_size, encoder.num_attention_heads),
+        };
         let shape = MixerShape {
-            hidden: self.model.config.hidden_size,
-            layers: self.options.layers,
-            feed_forward: self.options.feed_forward,
-            heads: self.options.heads,
-            positions: self.options.positions,
+            kind: options.kind,
+            hidden: encoder.hidden_size,
+            layers: options.layers,
+            feed_forward,
+            heads,
+            positions: options.positions,
         };
         MixerWeights::new(shape, self.encoder_id.clone(), self.options.seed)
     }

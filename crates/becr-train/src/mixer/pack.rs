@@ -37,11 +37,23 @@ pub(crate) struct Packed {
     pub(super) slot_sequences: Vec<i32>,
     /// A word's place in its query, `None` for the query itself; nothing for empty slots.
     pub(super) places: Vec<Option<Option<usize>>>,
-    /// In the slot of a query, the share of each of its words.
-    pub(super) mean_shares: Vec<f32>,
-    /// Queries and words in all rows.
+    /// Which slots are stop words.
+    pub(super) stop: Vec<bool>,
+    /// In the slot of a query, how many words it has; 0 in others.
+    pub(super) query_words: Vec<usize>,
+    /// Queries in all rows.
     pub(super) queries: usize,
-    pub(super) all_words: usize,
+}
+
+impl Packed {
+    /// The first token of every query.
+    pub(super) fn first_tokens(&self) -> Vec<i32> {
+        let starts = self.positions.iter().zip(&self.sequences).enumerate();
+        starts
+            .filter(|(_, (position, sequence))| **position == 0 && **sequence >= 0)
+            .map(|(token, _)| token as i32)
+            .collect()
+    }
 }
 
 /// Packs queries one after the other.
@@ -69,9 +81,9 @@ impl<'a> Packer<'a> {
             words: vec![NO_WORD as i32; slots],
             slot_sequences: vec![PADDING; slots],
             places: vec![None; slots],
-            mean_shares: vec![0.0; slots],
+            stop: vec![false; slots],
+            query_words: vec![0; slots],
             queries: 0,
-            all_words: 0,
         };
         Self {
             texts,
@@ -166,13 +178,13 @@ impl<'a> Packer<'a> {
         push(special.sep, None);
         packed.slot_sequences[slot..=slot + query.len()].fill(sequence as i32);
         packed.places[slot] = Some(None);
-        packed.mean_shares[slot] = 1.0 / query.len().max(1) as f32;
+        packed.query_words[slot] = query.len();
         for (place, &word) in query.iter().enumerate() {
             packed.words[slot + 1 + place] = word as i32;
+            packed.stop[slot + 1 + place] = self.texts.stop[word as usize];
             packed.places[slot + 1 + place] = Some(Some(place));
         }
         packed.queries += 1;
-        packed.all_words += query.len();
         self.used[row] = (
             first_token + tokens,
             first_slot + 1 + query.len(),

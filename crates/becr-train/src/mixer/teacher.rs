@@ -23,6 +23,16 @@ pub(super) struct Teacher<B: Backend> {
     place: Place<B>,
     dtype: DType,
     dim: usize,
+    depth: usize,
+}
+
+/// How much cosines count.
+#[derive(Clone, Copy)]
+pub(super) struct Weights {
+    /// The mean over all queries, beside that over all words.
+    pub(super) query: f64,
+    /// A stop word, beside another word.
+    pub(super) stop: f64,
 }
 
 /// What a step of the mixer takes.
@@ -58,16 +68,17 @@ impl<B: Backend> Teacher<B> {
             place: place.clone(),
             dtype,
             dim: shape.dim,
+            depth,
         })
     }
 
-    /// The table of word vectors, each read by itself and packed into four bits as token groups are; number 0 has zeros.
-    pub(super) fn table(
+    /// The vectors of words, each read by itself and packed into four bits as token groups are; number 0 has zeros.
+    pub(super) fn words(
         &self,
         texts: &Texts,
         rows: usize,
         mut progress: impl FnMut(usize, usize),
-    ) -> Tensor<B, 2> {
+    ) -> Vec<f32> {
         let all = texts.distinct();
         let mut values = vec![0.0; all * self.dim];
         let mut waiting: Option<(Tensor<B, 2>, Vec<(usize, usize)>)> = None;
@@ -84,7 +95,9 @@ impl<B: Backend> Teacher<B> {
             let next = match places.is_empty() {
                 true => None,
                 false => {
-                    let pooled = self.pooled(&packer.finish()) - self.groups.clone();
+                    let packed = packer.finish();
+                    let pooled = self.pooled(&packed, self.hidden(&packed, self.depth));
+                    let pooled = pooled - self.groups.clone();
                     Some((pooled, places))
                 }
             };
@@ -101,23 +114,71 @@ impl<B: Backend> Teacher<B> {
                 progress(first + places.len(), all);
             }
         }
-        self.place.tensor(values, [all, self.dim])
+        values
     }
 
-    /// What a step takes. Queries count `query_weight`, words 1, each as a mean over all.
+    /// The states of the first words, each read by itself, after a layer; and the mean state of `[CLS]` beside them.
+    pub(super) fn states(
+        &self,
+        texts: &Texts,
+        rows: usize,
+        layer: usize,
+        most: usize,
+    ) -> (Vec<f32>, Vec<f32>) {
+        let last = texts.distinct().min(most + 1);
+        let (mut states, mut cls) = (Vec::new(), vec![0.0f64; self.dim]);
+        let mut word = 1;
+        while word < last {
+            let mut packer = Packer::new(texts, rows);
+            let mut slots = Vec::new();
+            while word < last
+                && let Some(slot) = packer.add(&[word as u32])
+            {
+                slots.push(slot + 1);
+                word += 1;
+            }
+            let packed = packer.finish();
+            let hidden = self.hidden(&packed, layer);
+            let firsts = self.place.indices(packed.first_tokens());
+            let firsts = hidden.clone().select(0, firsts).into_data();
+            let firsts: Vec<f32> = firsts.iter::<f32>().collect();
+            for row in firsts.chunks_exact(self.dim) {
+                cls.iter_mut()
+                    .zip(row)
+                    .for_each(|(sum, x)| *sum += f64::from(*x));
+            }
+            let pooled: Vec<f32> = self
+                .pooled(&packed, hidden)
+                .into_data()
+                .iter::<f32>()
+                .collect();
+            for slot in slots {
+                states.extend_from_slice(&pooled[slot * self.dim..][..self.dim]);
+            }
+        }
+        let count = (last.max(2) - 1) as f64;
+        (states, cls.iter().map(|sum| (sum / count) as f32).collect())
+    }
+
+    /// What a step takes.
     pub(super) fn tensors(
         &self,
         packed: &Packed,
         table: &Tensor<B, 2>,
         layout: &MixerLayout,
-        query_weight: f64,
+        weights: Weights,
     ) -> MixerTensors<B> {
         let (rows, place) = (packed.rows, &self.place);
-        let targets = self.pooled(packed) - self.documents.clone();
+        let targets = self.pooled(packed, self.hidden(packed, self.depth)) - self.documents.clone();
         let words = table.clone().select(0, place.indices(packed.words.clone()));
         let sequences = self.ints(&packed.slot_sequences, [rows, SLOTS, 1]);
         let within = sequences.clone().equal(sequences.swap_dims(1, 2));
-        let shares = place.tensor(packed.mean_shares.clone(), [rows, SLOTS, 1]);
+        let share = |&words: &usize| match words {
+            0 => 0.0,
+            words => 1.0 / layout.sharers(words) as f32,
+        };
+        let shares = packed.query_words.iter().map(share).collect();
+        let shares = place.tensor(shares, [rows, SLOTS, 1]);
         MixerTensors {
             input: MixerInput {
                 words: words.reshape([rows, SLOTS, self.dim]),
@@ -126,12 +187,12 @@ impl<B: Backend> Teacher<B> {
                 means: within.float() * shares,
             },
             targets: unit(targets),
-            weights: place.tensor(weights(packed, query_weight), [rows, SLOTS, 2]),
+            weights: place.tensor(weights.of(packed), [rows, SLOTS, 2]),
         }
     }
 
-    /// For every slot, the mean of its tokens' vectors: of a word's pieces, of all tokens of a query.
-    fn pooled(&self, packed: &Packed) -> Tensor<B, 2> {
+    /// The states of all tokens after a layer.
+    fn hidden(&self, packed: &Packed, layer: usize) -> Tensor<B, 2> {
         let rows = packed.rows;
         let sequences = self.ints(&packed.sequences, [rows, TOKENS, 1]);
         let within = sequences.clone().equal(sequences.swap_dims(1, 2));
@@ -144,14 +205,22 @@ impl<B: Backend> Teacher<B> {
             },
             positions: Some(self.place.indices(packed.positions.clone())),
         };
-        let mut last = None;
-        self.parameters
-            .forward(input, |_, hidden| last = Some(hidden.clone()));
-        let hidden = last.expect("a model has an embedding layer");
-        let hidden = match self.dtype {
+        let mut wanted = None;
+        self.parameters.forward(input, |number, hidden| {
+            if number == layer {
+                wanted = Some(hidden.clone());
+            }
+        });
+        let hidden = wanted.expect("the layer is not behind the last one");
+        match self.dtype {
             DType::F32 => hidden,
             _ => hidden.cast(DType::F32),
-        };
+        }
+    }
+
+    /// For every slot, the mean of its tokens' vectors: of a word's pieces, of all tokens of a query.
+    fn pooled(&self, packed: &Packed, hidden: Tensor<B, 2>) -> Tensor<B, 2> {
+        let rows = packed.rows;
         let slots = Tensor::<B, 1, Int>::arange(0..SLOTS as i64, &self.place.device);
         let slots = slots.reshape([1, SLOTS, 1]);
         let shares = |of: &[i32], shares: &[f32]| {
@@ -198,13 +267,24 @@ fn places(packed: &Packed, layout: &MixerLayout) -> Vec<f32> {
     places
 }
 
-fn weights(packed: &Packed, query_weight: f64) -> Vec<f32> {
-    let word = 1.0 / packed.all_words.max(1) as f32;
-    let query = query_weight as f32 / packed.queries.max(1) as f32;
-    let of = |place: &Option<Option<usize>>| match place {
-        None => [0.0, 0.0],
-        Some(None) => [0.0, query],
-        Some(Some(_)) => [word, 0.0],
-    };
-    packed.places.iter().flat_map(of).collect()
+impl Weights {
+    /// Of the slots of a batch, as words and as queries.
+    fn of(self, packed: &Packed) -> Vec<f32> {
+        let word = |stop: bool| if stop { self.stop } else { 1.0 };
+        let all: f64 = packed
+            .places
+            .iter()
+            .zip(&packed.stop)
+            .filter(|(place, _)| matches!(place, Some(Some(_))))
+            .map(|(_, &stop)| word(stop))
+            .sum();
+        let query = self.query / packed.queries.max(1) as f64;
+        let slots = packed.places.iter().zip(&packed.stop);
+        let of = |(place, &stop): (&Option<Option<usize>>, &bool)| match place {
+            None => [0.0, 0.0],
+            Some(None) => [0.0, query as f32],
+            Some(Some(_)) => [(word(stop) / all.max(f64::MIN_POSITIVE)) as f32, 0.0],
+        };
+        slots.flat_map(of).collect()
+    }
 }

@@ -3,6 +3,7 @@
 use crate::TrainError;
 use crate::config::MixerConfig;
 use becr_corpus::{Corpus, CorpusOptions, OnError, Pairs, QueryOptions, read_queries};
+use becr_text::lexical::is_stop_word;
 use becr_text::pieces::WordPieces;
 use becr_text::words::Scanner;
 use rayon::prelude::*;
@@ -83,6 +84,8 @@ pub(super) struct Texts {
     /// WordPieces of all distinct words; number 0 is no word and has none.
     pieces: Vec<u32>,
     piece_ends: Vec<usize>,
+    /// Which of them are stop words.
+    pub(super) stop: Vec<bool>,
     pub(super) documents: Flat,
     pub(super) queries: Flat,
     pub(super) held_out: Flat,
@@ -201,7 +204,8 @@ impl Reading<'_> {
             .map(|(word, _)| word_pieces.pieces(word).ids)
             .collect();
         let (mut pieces, mut piece_ends, mut new) = (Vec::new(), vec![0], Vec::new());
-        for ids in ids {
+        let mut stop = vec![false];
+        for (ids, (word, _)) in ids.into_iter().zip(&words) {
             let usable = (1..=MOST_PIECES).contains(&ids.len());
             new.push(if usable {
                 piece_ends.len() as u32
@@ -211,6 +215,7 @@ impl Reading<'_> {
             if usable {
                 pieces.extend(ids);
                 piece_ends.push(pieces.len());
+                stop.push(is_stop_word(word));
             }
         }
         let renumbered = |old: &Flat| {
@@ -234,6 +239,7 @@ impl Reading<'_> {
         Texts {
             pieces,
             piece_ends,
+            stop,
             documents,
             queries,
             held_out,
