@@ -60,4 +60,5 @@ pub use groups::EncodedGroup;
 pub use mixer::{MOST_MIXED_WORDS, Mixed, Mixer};
 pub use native::NativeEncoder;
 pub use precision::Precision;
+pub use query::WholeQuery;
 pub use raw::RawDocument;

@@ -321,6 +321,41 @@ fn a_query_has_a_footprint_per_word_in_its_context() {
     assert_eq!(long[..2], long[9 * 2..][..2], "both begin a segment");
 }
 
+/// The vector of a whole query is the mean of all its tokens, those of several segments too.
+#[test]
+fn a_query_has_a_vector_as_a_whole() {
+    let encoder = encoder();
+    let planes = encoder.backend().hyperplanes().unwrap();
+    let check = |text: &str, sequences: &[&[u32]]| {
+        let mut batch = becr_encoder::Batch::new();
+        for ids in sequences {
+            batch.push(ids.iter().copied());
+        }
+        let states = encoder.backend().hidden_states(&batch).unwrap();
+        let last = states.layers.len() - 1;
+        let mut mean = vec![0.0; states.dim];
+        for token in 0..batch.tokens() {
+            let parts = mean.iter_mut().zip(states.vector(last, token));
+            parts.for_each(|(sum, x)| *sum += x / batch.tokens() as f32);
+        }
+        let mut expected = vec![0; planes.width()];
+        planes.footprint(&mean, &mut expected).unwrap();
+        let found = encoder.whole_query(text).unwrap();
+        assert_eq!(found.vector, expected, "{text}");
+        assert_eq!(found.words, encoder.query(text).unwrap());
+    };
+    check("Neural ranking, models", &[&[2, 4, 5, 6, 11, 7, 8, 3]]);
+    let [nine, two]: [Vec<u32>; 2] = [9, 2].map(|words| {
+        let pieces = [5, 6].repeat(words);
+        [vec![2], pieces, vec![3]].concat()
+    });
+    check(&"ranking ".repeat(20), &[&nine, &nine, &two]);
+    assert_eq!(
+        encoder.whole_query("?").unwrap(),
+        becr_encoder::WholeQuery::default()
+    );
+}
+
 #[test]
 fn relative_footprints_are_those_of_the_raw_vectors() {
     let directory = model();
@@ -377,7 +412,8 @@ fn relative_footprints_are_those_of_the_raw_vectors() {
         .flat_map(becr_footprint::pack)
         .collect();
     assert_eq!(group.packed, packed);
-    assert_eq!(encoder.query("neural ranking").unwrap().len(), 2 * (2 + 3));
+    let whole = encoder.whole_query("neural ranking").unwrap();
+    assert_eq!((whole.words.len(), whole.vector.len()), (2 * (2 + 3), 3));
 }
 
 #[test]

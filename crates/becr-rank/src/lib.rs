@@ -9,6 +9,7 @@
 //! | `lexical` | S_lexi: TF-IDF, BM25, proximity, from one pass over a record's words |
 //! | `others` | S_others: CLS and named features |
 //! | `score` | candidates scored document by document |
+//! | `list` | what of a score is relative to the list of candidates |
 //! | `explain` | a score taken apart, and two scores compared |
 //! | `shading` | the words of a text and how near they are to the query |
 //! | `features` | the same numbers unweighted, for training |
@@ -135,6 +136,8 @@ mod error;
 mod explain;
 mod features;
 mod lexical;
+mod list;
+mod mix;
 mod options;
 mod order;
 mod others;
@@ -145,13 +148,17 @@ mod score;
 mod shading;
 mod vector;
 
+pub use becr_model::QueryMode;
 pub use error::RankError;
-pub use explain::{Cell, ContributionRow, Explanation, FeaturePart, Part, TermPart};
+pub use explain::{
+    Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart,
+};
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
-pub use options::{Options, Parts, Variant};
+pub use mix::{MixedQuery, QueryMixer};
+pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
 pub use order::ranking;
-pub use query::{GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
+pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
 pub use raw::RawVectors;
 pub use score::{Candidate, RankWorkspace, ScoreTiming, Scored};

@@ -5,7 +5,7 @@ use becr_encoder::{Encoder, Precision};
 use becr_groups::Rules;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_index::{IndexBuilder, IntoDocument, Observer};
-use becr_model::Model;
+use becr_model::{Model, QueryMode};
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +48,7 @@ impl Default for Build {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                mode: QueryMode::Composed,
                 allow_empty: false,
             },
         }
@@ -126,6 +127,14 @@ impl Build {
     /// Whether documents are encoded, or composed from token groups.
     pub fn documents(mut self, documents: Documents) -> Self {
         self.options.documents = documents;
+        self
+    }
+
+    /// Which queries the index is for. [`QueryMode::Composed`] serves encoded queries too. [`QueryMode::Encoded`] makes no
+    /// token groups: the build is shorter and the index smaller, the documents are read once, and every query goes through
+    /// the encoder.
+    pub fn mode(mut self, mode: QueryMode) -> Self {
+        self.options.mode = mode;
         self
     }
 

@@ -43,10 +43,10 @@ impl fmt::Display for Reasons {
     }
 }
 
-/// A row's name: query terms, which have no underscore, stand in quotes, features under their names.
+/// A row's name: query terms, which have neither underscores nor spaces, stand in quotes, features under their names.
 pub fn label(row: &ContributionRow) -> String {
     match row.part {
-        Part::Deep if !row.name.contains('_') => format!("\"{}\"", row.name),
+        Part::Deep if !row.name.contains(['_', ' ']) => format!("\"{}\"", row.name),
         _ => row.name.clone(),
     }
 }

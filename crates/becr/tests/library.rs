@@ -165,7 +165,7 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
     let (_folder, _, index) = built(10);
     let search = |mode, variant| {
         let rank = RankOptions {
-            mode,
+            mode: Some(mode),
             variant,
             ..RankOptions::default()
         };
@@ -187,8 +187,93 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
         assert!(!snippet.text.is_empty() && first.title.is_some());
         assert!(!first.reasons.as_ref().unwrap().0.is_empty());
     }
-    let contradiction = search(QueryMode::Encoded, Variant::NoPairs).err().unwrap();
-    assert!(matches!(contradiction, Error::Options(_)));
+    for mode in [QueryMode::Composed, QueryMode::Encoded] {
+        let answer = search(mode, Variant::OneVector).unwrap();
+        assert!(answer.results[0].parts.is_some());
+    }
+    for (mode, variant) in [
+        (QueryMode::Encoded, Variant::NoPairs),
+        (QueryMode::Composed, Variant::WholeQuery),
+    ] {
+        let contradiction = search(mode, variant).err().unwrap();
+        assert!(matches!(contradiction, Error::Options(_)));
+    }
+}
+
+/// An index for encoded queries alone: no token groups, one pass over the documents, and composed queries refused.
+#[test]
+fn an_index_for_encoded_queries_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let build = || Build::new().model(model.clone()).mode(QueryMode::Encoded);
+    let (index, summary) = build().run(&path, documents(0..20), &()).unwrap();
+    assert_eq!((summary.documents, summary.groups), (20, 0));
+    assert_eq!(index.stats().unwrap().mode, Some(QueryMode::Encoded));
+    let asked = RankOptions::default();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    let encoded = index
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    assert!(encoded.results[0].parts.unwrap().deep != 0.0);
+    let composed = RankOptions {
+        mode: Some(QueryMode::Composed),
+        ..asked
+    };
+    let ablation = RankOptions {
+        variant: Variant::NoPairs,
+        ..asked
+    };
+    for options in [composed, ablation] {
+        let refused = index.rerank("river", &[Candidate::new("d1", 1.0)], &options);
+        assert!(matches!(refused.err().unwrap(), Error::EncodedOnly(at) if at == path));
+    }
+    // The same as an index for both gives to an encoded query.
+    let both = folder.path().join("both");
+    let build_both = Build::new().model(model.clone());
+    let (both, _) = build_both.run(&both, documents(0..20), &()).unwrap();
+    assert_eq!(both.query_mode(&asked).unwrap(), QueryMode::Composed);
+    let options = SearchOptions {
+        rank: Some(RankOptions {
+            mode: Some(QueryMode::Encoded),
+            ..asked
+        }),
+        ..SearchOptions::default()
+    };
+    // But for the frequencies of pairs, which this head does not use.
+    assert_eq!(
+        both.search("river bank", &options).unwrap().results,
+        encoded.results
+    );
+    index.add(documents(20..25), Existing::Refuse, &()).unwrap();
+    index.compact(&()).unwrap();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    assert!(index.verify().unwrap().problems.is_empty());
+    let contradiction = build()
+        .query_log(vec!["river bank".into()])
+        .overwrite(true)
+        .run(&path, documents(0..5), &());
+    assert!(matches!(
+        contradiction.err().unwrap(),
+        Error::Index(IndexError::NoTokenGroups)
+    ));
+}
+
+/// The head says how queries are read where nobody else does.
+#[test]
+fn the_head_decides_the_mode() {
+    let (folder, path, index) = built(10);
+    let mut head = model(&folder.path().join("model")).head.unwrap();
+    head.mode = Some(QueryMode::Encoded);
+    let told = becr::OpenOptions::new().head(head).open(&path).unwrap();
+    let asked = RankOptions::default();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Composed);
+    assert_eq!(told.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    let window = RankOptions {
+        variant: Variant::Window1,
+        ..asked
+    };
+    assert_eq!(told.query_mode(&window).unwrap(), QueryMode::Composed);
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod head;
 mod hub;
 mod index;
 mod kill;
+mod modes;
 mod ranked;
 mod raw;
 mod rerank;

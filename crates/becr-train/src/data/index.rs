@@ -121,6 +121,7 @@ impl Making<'_> {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                mode: becr_model::QueryMode::Composed,
                 allow_empty: false,
             },
         };

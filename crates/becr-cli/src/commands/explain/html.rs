@@ -101,6 +101,7 @@ fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     let features = explanation
         .document_vector
         .iter()
+        .chain(&explanation.feedback)
         .chain(&explanation.lexical)
         .chain(&explanation.features);
     let features: String = features.map(feature).collect();
