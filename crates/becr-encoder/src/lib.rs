@@ -11,6 +11,7 @@
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
+//! | `mixer` | vectors of single words into vectors of words in a query |
 //! | `raw` | documents and token groups as vectors, for evaluation without footprints |
 //!
 //! # Example
@@ -45,6 +46,7 @@ mod error;
 mod flow;
 mod groups;
 mod kernel;
+mod mixer;
 mod native;
 mod precision;
 mod query;
@@ -58,6 +60,7 @@ pub use documents::EncodedDocument;
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
+pub use mixer::{MOST_MIXED_WORDS, Mixed, Mixer};
 pub use native::NativeEncoder;
 pub use precision::Precision;
 pub use query::WholeQuery;

@@ -21,20 +21,23 @@ pub(crate) struct Composed {
     pub(crate) whole: Option<Vec<u32>>,
 }
 
+/// What the store has of a query's token groups.
+pub(crate) type Records<'a> = HashMap<&'a TokenGroup, GroupRecord<'a>>;
+
+/// The groups that were found, and the WordPieces that a word is composed of which the store lacks.
+pub(crate) fn records<'a>(query: &'a Query, answer: &'a Answer<'a>) -> Records<'a> {
+    let found = query.groups.iter().zip(&answer.groups);
+    let found = found.filter_map(|(group, record)| Some((group, (*record)?)));
+    let pieces = answer.pieces.iter().map(|(piece, record)| (piece, *record));
+    found.chain(pieces).collect()
+}
+
 impl Ranker {
     /// Terms composed of token groups, and the footprints of their distinct vectors.
     pub(crate) fn composed_query(&self, query: &Query, answer: &Answer<'_>) -> Composed {
-        let found = query.groups.iter().zip(&answer.groups);
-        let found = found.filter_map(|(group, record)| Some((group, (*record)?)));
-        // A word that the store lacks is composed of its WordPieces.
-        let pieces = answer.pieces.iter().map(|(piece, record)| (piece, *record));
-        let records: HashMap<&TokenGroup, GroupRecord<'_>> = found.chain(pieces).collect();
+        let records = records(query, answer);
         let known = |group: &TokenGroup| records.contains_key(group);
-        let known_pieces = |word: &str| -> Vec<String> {
-            let mut pieces = self.pieces.split_word(word);
-            pieces.retain(|piece| known(&TokenGroup::Unigram(piece.clone())));
-            pieces
-        };
+        let known_pieces = |word: &str| self.known_pieces(word, &records);
         let composition = match self.head.deep.stop_words {
             true => query.compose_all(known, known_pieces),
             false => query.compose(known, known_pieces),
@@ -46,6 +49,13 @@ impl Ranker {
             coverage: composition.coverage,
             whole: None,
         }
+    }
+
+    /// The WordPieces of a word that the store has.
+    pub(crate) fn known_pieces(&self, word: &str, records: &Records<'_>) -> Vec<String> {
+        let mut pieces = self.pieces.split_word(word);
+        pieces.retain(|piece| records.contains_key(&TokenGroup::Unigram(piece.clone())));
+        pieces
     }
 
     pub(crate) fn decomposition(&self, variant: Variant) -> Decomposition {

@@ -137,6 +137,7 @@ mod explain;
 mod features;
 mod lexical;
 mod list;
+mod mix;
 mod options;
 mod order;
 mod others;
@@ -154,6 +155,7 @@ pub use explain::{
 };
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
+pub use mix::{MixedQuery, QueryMixer};
 pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
 pub use order::ranking;
 pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};

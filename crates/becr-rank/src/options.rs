@@ -29,9 +29,11 @@ impl Options {
 /// The paper's variants of the deep part, and the anchor that it has to be better than.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Variant {
-    /// Uni-grams and pairs from the token store.
+    /// Uni-grams from the token store, mixed; uni-grams and pairs, composed, if there is no mixer.
     #[default]
     Becr,
+    /// The paper's composition of uni-grams and pairs, whether there is a mixer or not.
+    Plain,
     /// BECR⁻: another name for [`QueryMode::Encoded`].
     WholeQuery,
     /// Uni-grams alone.
@@ -46,8 +48,9 @@ pub enum Variant {
 }
 
 /// Names on the command line, in the order of the paper's tables.
-const VARIANTS: [(&str, Variant); 6] = [
+const VARIANTS: [(&str, Variant); 7] = [
     ("becr", Variant::Becr),
+    ("plain", Variant::Plain),
     ("becr-minus", Variant::WholeQuery),
     ("no-pairs", Variant::NoPairs),
     ("no-unigrams", Variant::NoUnigrams),
@@ -56,7 +59,7 @@ const VARIANTS: [(&str, Variant); 6] = [
 ];
 
 impl Variant {
-    /// `becr`, `becr-minus`, `no-pairs`, `no-unigrams`, `window-1`, `one-vector`.
+    /// `becr`, `plain`, `becr-minus`, `no-pairs`, `no-unigrams`, `window-1`, `one-vector`.
     pub fn name(self) -> &'static str {
         let row = VARIANTS.iter().find(|(_, variant)| *variant == self);
         row.map_or("becr", |(name, _)| name)

@@ -166,7 +166,12 @@ impl Ranker {
         let decomposed = match options.is_encoded() {
             true => None,
             false => {
-                let decomposition = self.decomposition(options.variant);
+                let variant = match self.mixes(options) {
+                    // A mixer takes words alone.
+                    true => Variant::NoPairs,
+                    false => options.variant,
+                };
+                let decomposition = self.decomposition(variant);
                 Some(Query::from_words(&words, &decomposition))
             }
         };
@@ -195,6 +200,7 @@ impl Ranker {
             whole,
         } = match decomposed {
             None => self.whole_query(text, &words, encoder)?,
+            Some(query) if self.mixes(options) => self.mixed_query(&query, &answer)?,
             Some(query) => self.composed_query(&query, &answer),
         };
         let deep = match terms.is_empty() {

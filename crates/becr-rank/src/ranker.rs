@@ -1,5 +1,6 @@
 //! The ranker: what is the same for every query.
 
+use crate::mix::Mixing;
 use crate::{RankError, lexical};
 use becr_footprint::{Engine, Kernels};
 use becr_model::{Head, Similarity};
@@ -23,6 +24,8 @@ pub struct Ranker {
     /// Largest distance of the words of a pair in the lexical features.
     pub(crate) window: usize,
     pub(crate) documents: Documents,
+    /// What mixes the words of composed queries.
+    pub(crate) mixing: Option<Mixing>,
 }
 
 impl Ranker {
@@ -64,6 +67,7 @@ impl Ranker {
             analyzer: Analyzer::default(),
             lexical,
             documents: Documents::Encoded,
+            mixing: None,
         })
     }
 

@@ -169,6 +169,7 @@ impl Training<'_> {
                 let from = model.encoder_id();
                 let mut model = Model {
                     weights: weights.clone(),
+                    mixer: None,
                     ..model.clone()
                 };
                 model.config.becr = Some(settings);

@@ -11,3 +11,5 @@ pub const TOKENIZER: &[u8] = include_bytes!("../tokenizer.json");
 pub const WEIGHTS: &[u8] = include_bytes!("../model.safetensors");
 /// The ranking head, `head.json`.
 pub const HEAD: &[u8] = include_bytes!("../head.json");
+/// The mixer of composed queries, `mixer.safetensors`; this model has none.
+pub const MIXER: Option<&[u8]> = None;

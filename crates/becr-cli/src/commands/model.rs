@@ -59,7 +59,7 @@ pub(crate) struct PrepareArgs {
 /// Copy a model with its weights stored in another number format.
 ///
 /// f32 and f16 are read by Hugging Face's loader too; int8 (one scale per row) is a quarter of f32 and is read by
-/// BECR only. The ranking head goes along where no weight changes its value.
+/// BECR only. The ranking head and the mixer go along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub.
@@ -140,8 +140,17 @@ fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
     model.write(to, storage)?;
     // Read it back: a model that was written is a model that opens.
     let written = Model::read(to)?;
+    let encoder_id = written.encoder_id();
+    if let Some(mixer) = &model.mixer {
+        match mixer.encoder_id == encoder_id {
+            true => mixer.write(&to.join(becr_model::MIXER_FILE), Storage::I8)?,
+            false => output::note(
+                "The mixer was not taken along: it belongs to another encoder; train one for this.",
+            ),
+        }
+    }
     if let Some(head) = &model.head {
-        match head.encoder_id == written.encoder_id() {
+        match head.encoder_id == encoder_id {
             true => head.write(&to.join(becr_model::HEAD_FILE))?,
             false => output::note(
                 "The head was not taken along: it belongs to another encoder; train one for this.",
@@ -155,7 +164,7 @@ fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
         "{}: {}, encoder_id {}",
         to.display(),
         indicatif::BinaryBytes(bytes),
-        written.encoder_id()
+        encoder_id
     )?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -38,7 +38,7 @@ use crate::staging::Staging;
 use crate::{Document, IndexError, IntoDocument, Observer, Stage};
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
-use becr_model::{HEAD_FILE, Head, Model, QueryMode};
+use becr_model::{HEAD_FILE, Head, MIXER_FILE, Model, QueryMode, Storage};
 use becr_store::{Documents, Header, Shape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -301,7 +301,7 @@ impl FullBuild<'_> {
         Ok((list, Some(spool)))
     }
 
-    /// Writes the model's small files, its head among them, which the documents' γ·CLS is computed with.
+    /// Writes the model's small files: among them its head, which the documents' γ·CLS is computed with, and its mixer.
     fn copy_model_files(&self, dir: &Path) -> Result<(), IndexError> {
         let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
@@ -311,6 +311,9 @@ impl FullBuild<'_> {
         std::fs::write(&path, &tokenizer.bytes).map_err(IndexError::io(&path, "cannot write"))?;
         if let Some(head) = &self.model.head {
             head.write(&folder.join(HEAD_FILE))?;
+        }
+        if let Some(mixer) = &self.model.mixer {
+            mixer.write(&folder.join(MIXER_FILE), Storage::I8)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod explain;
 mod input;
 mod lexical;
 mod list;
+mod mix;
 mod one_vector;
 mod pairs;
 mod slow;
