@@ -7,6 +7,7 @@
 //! | `precision` | f32 or int8 |
 //! | `encoder` | a model with its tokenizer |
 //! | `documents` | documents: even segments, one footprint per WordPiece, streams |
+//! | `flow` | batches side by side, results in order |
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
@@ -41,6 +42,7 @@ mod centre;
 mod documents;
 mod encoder;
 mod error;
+mod flow;
 mod groups;
 mod kernel;
 mod native;
@@ -49,9 +51,10 @@ mod query;
 mod raw;
 
 pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+pub use becr_basics::Document;
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
-pub use documents::{DocumentText, EncodedDocument};
+pub use documents::EncodedDocument;
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;

@@ -2,7 +2,7 @@
 
 use crate::{hub, output, progress};
 use anyhow::bail;
-use becr_encoder::DocumentText;
+use becr_encoder::Document;
 use becr_model::{Layers, Model, Storage};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -120,16 +120,12 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The first documents of each corpus.
-fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<DocumentText>> {
+fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<Document>> {
     let mut sample = Vec::new();
     for path in corpora {
         let corpus = becr_corpus::Corpus::open(&[path], &becr_corpus::CorpusOptions::default())?;
         for document in corpus.take(each) {
-            let document = document?;
-            sample.push(DocumentText {
-                title: document.title,
-                text: document.text,
-            });
+            sample.push(document?);
         }
     }
     Ok(sample)

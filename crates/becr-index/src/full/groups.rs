@@ -1,13 +1,16 @@
 //! The token groups of an index: counted, chosen, encoded, stored.
 
+use super::documents::writer_ended;
 use super::word_cache::WordCache;
 use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
 use crate::spool::{Spool, SpoolWriter};
 use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
+use becr_lmdb::Store;
 use becr_text::groups::TokenGroup;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
 /// Groups encoded and committed together.
 const BATCH: usize = 4096;
@@ -116,30 +119,52 @@ impl FullBuild<'_> {
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
         let mut words = WordCache::open(encoder_id, self.encoder);
-        let mut batch = Vec::with_capacity(BATCH);
-        for entry in list.iter()? {
-            batch.push(entry?.group);
-            if batch.len() == BATCH {
-                self.encode_batch(index, &mut batch, &mut words, observer)?;
-            }
-        }
-        self.encode_batch(index, &mut batch, &mut words, observer)?;
+        let store = index.store().clone();
+        // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
+        let (send, receive) = sync_channel(1);
+        let (encoded, written) = std::thread::scope(|scope| {
+            let written = scope.spawn(move || {
+                let mut batches = receive.into_iter();
+                batches.try_for_each(|groups: Vec<_>| put_groups(index, &groups))
+            });
+            let mut encode = || -> Result<(), IndexError> {
+                let mut entries = list.iter()?;
+                loop {
+                    let batch = entries.by_ref().take(BATCH);
+                    let batch: Vec<TokenGroup> = batch
+                        .map(|entry| Ok(entry?.group))
+                        .collect::<Result<_, IndexError>>()?;
+                    let steps = batch.len() as u64;
+                    if steps == 0 {
+                        return Ok(());
+                    }
+                    let groups = self.encode_batch(&store, batch, &mut words)?;
+                    send.send(groups).map_err(|_| writer_ended())?;
+                    observer.advance(steps);
+                }
+            };
+            let encoded = encode();
+            drop(send);
+            (encoded, written.join())
+        });
+        // A failed writer is why the encoder had to stop, so its error comes first.
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        encoded?;
         words.keep();
         Ok(())
     }
 
+    /// The groups that the store lacks, as it keeps them.
     fn encode_batch(
         &self,
-        index: &LiveIndex,
-        batch: &mut Vec<TokenGroup>,
+        store: &Store,
+        batch: Vec<TokenGroup>,
         words: &mut WordCache,
-        observer: &dyn Observer,
-    ) -> Result<(), IndexError> {
-        let steps = batch.len() as u64;
-        let snapshot = index.store().snapshot()?;
+    ) -> Result<Vec<(TokenGroup, Vec<u8>)>, IndexError> {
+        let snapshot = store.snapshot()?;
         let mut missing = Vec::new();
         let mut groups = Vec::new();
-        for group in batch.drain(..) {
+        for group in batch {
             if snapshot.group(&group)?.is_some() {
                 continue;
             }
@@ -156,13 +181,15 @@ impl FullBuild<'_> {
             words.add(self.encoder, &group, &bytes);
             groups.push((group, bytes));
         }
-        index.update_store(|update| {
-            for (group, bytes) in &groups {
-                update.put_group(group, bytes)?;
-            }
-            Ok(())
-        })?;
-        observer.advance(steps);
-        Ok(())
+        Ok(groups)
     }
+}
+
+fn put_groups(index: &LiveIndex, groups: &[(TokenGroup, Vec<u8>)]) -> Result<(), IndexError> {
+    index.update_store(|update| {
+        for (group, bytes) in groups {
+            update.put_group(group, bytes)?;
+        }
+        Ok(())
+    })
 }
