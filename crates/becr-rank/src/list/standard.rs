@@ -79,8 +79,8 @@ impl Spread {
     }
 
     fn is_vanishing(&self) -> bool {
-        // Not the other way round: nothing compares with NaN, which huge values may give.
-        !(self.deviation > LEAST * self.largest) || !self.deviation.is_finite()
+        // Of huge values the deviation may be infinite.
+        !self.deviation.is_finite() || self.deviation <= LEAST * self.largest
     }
 }
 
