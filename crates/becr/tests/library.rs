@@ -237,12 +237,9 @@ fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
             variant,
             ..RankOptions::default()
         };
-        let ids = ["d1", "d2", "d3"].map(|id| Candidate {
-            id,
-            first_stage: None,
-        });
+        let ids = ["d1", "d2", "d3"].map(Candidate::unscored);
         let answer = index.rerank("river bank loan", &ids, &rank).unwrap();
-        answer.with_unknown().map(|(_, score)| score).collect()
+        answer.with_unknown().collect::<Vec<(usize, f32)>>()
     };
     let build = |name: &str, model: &Model| {
         let path = folder.path().join(name);
@@ -251,7 +248,7 @@ fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
         (path, index)
     };
     let (_, without) = build("without", &plain);
-    let expected: Vec<f32> = score(&without, Variant::Becr);
+    let expected = score(&without, Variant::Becr);
 
     mixer(plain.encoder_id())
         .write(&directory.join(MIXER_FILE), Storage::I8)
@@ -259,7 +256,7 @@ fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
     let model = Model::read(&directory).unwrap();
     let (path, with) = build("with", &model);
     assert!(path.join("model").join(MIXER_FILE).is_file());
-    assert!(with.verify().unwrap().is_sound());
+    assert!(with.verify().unwrap().problems.is_empty());
     assert_eq!(score(&with, Variant::Plain), expected);
     assert_ne!(score(&with, Variant::Becr), expected);
     let again = Index::open(&path).unwrap();
