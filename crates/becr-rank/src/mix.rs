@@ -60,7 +60,7 @@ impl Ranker {
     }
 
     /// Whether the words of a query are mixed.
-    pub(crate) fn mixes(&self, options: &Options) -> bool {
+    pub fn mixes(&self, options: &Options) -> bool {
         let mixed = matches!(options.variant, Variant::Becr | Variant::OneVector);
         self.mixing.is_some() && mixed && !options.is_encoded()
     }

@@ -4,7 +4,10 @@ use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
     Precision, QueryMode, RankOptions, SearchOptions, Stage, Variant,
 };
-use becr_model::{Config, Feature, Head, Storage, Weights};
+use becr_model::{
+    Config, Feature, Head, Layers, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Settings,
+    Storage, Weights,
+};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -14,8 +17,11 @@ const WORDS: [&str; 10] = [
 ];
 
 fn model(folder: &Path) -> Model {
+    model_of(folder, Config::new(14, 16, 2, 2, 24, 40))
+}
+
+fn model_of(folder: &Path, config: Config) -> Model {
     std::fs::create_dir_all(folder).unwrap();
-    let config = Config::new(14, 16, 2, 2, 24, 40);
     config.write(&folder.join("config.json")).unwrap();
     let vocabulary = format!("[PAD]\n[UNK]\n[CLS]\n[SEP]\n{}\n", WORDS.join("\n"));
     std::fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
@@ -198,6 +204,79 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
         let contradiction = search(mode, variant).err().unwrap();
         assert!(matches!(contradiction, Error::Options(_)));
     }
+}
+
+#[test]
+fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("model");
+    let mut config = Config::new(14, 16, 2, 2, 24, 40);
+    config.becr = Some(Settings {
+        layers: Layers::Last,
+        relative: true,
+        ..Settings::default()
+    });
+    let plain = model_of(&directory, config);
+    let shape = MixerShape {
+        kind: MixerKind::PreNorm,
+        hidden: 16,
+        layers: 1,
+        feed_forward: 24,
+        heads: 2,
+        positions: 4,
+    };
+    let mixer = |encoder: String| {
+        let mut mixer = MixerWeights::new(shape, encoder, 5);
+        for (number, value) in mixer.values_mut().into_iter().flatten().enumerate() {
+            *value += ((number * 37 % 101) as f32 - 50.0) / 250.0;
+        }
+        mixer
+    };
+    let score = |index: &Index, variant: Variant| {
+        let rank = RankOptions {
+            variant,
+            ..RankOptions::default()
+        };
+        let ids = ["d1", "d2", "d3"].map(Candidate::unscored);
+        let answer = index.rerank("river bank loan", &ids, &rank).unwrap();
+        answer.with_unknown().collect::<Vec<(usize, f32)>>()
+    };
+    let build = |name: &str, model: &Model| {
+        let path = folder.path().join(name);
+        let build = Build::new().model(model.clone());
+        let (index, _) = build.run(&path, documents(0..20), &()).unwrap();
+        (path, index)
+    };
+    let (_, without) = build("without", &plain);
+    let expected = score(&without, Variant::Becr);
+
+    mixer(plain.encoder_id())
+        .write(&directory.join(MIXER_FILE), Storage::I8)
+        .unwrap();
+    let model = Model::read(&directory).unwrap();
+    let (path, with) = build("with", &model);
+    assert!(path.join("model").join(MIXER_FILE).is_file());
+    assert!(with.verify().unwrap().problems.is_empty());
+    assert_eq!(score(&with, Variant::Plain), expected);
+    assert_ne!(score(&with, Variant::Becr), expected);
+    let again = Index::open(&path).unwrap();
+    assert_eq!(score(&again, Variant::Becr), score(&with, Variant::Becr));
+
+    let other = mixer("another".into());
+    let (path, _) = build(
+        "other",
+        &Model {
+            mixer: Some(other),
+            ..model
+        },
+    );
+    let opened = Index::open(&path).unwrap();
+    let refused = opened.rerank("river", &[], &RankOptions::default()).err();
+    let message = refused.unwrap().to_string();
+    assert!(
+        message.contains("mixer.safetensors") && message.contains("another"),
+        "{message}"
+    );
 }
 
 /// An index for encoded queries alone: no token groups, one pass over the documents, and composed queries refused.

@@ -27,6 +27,15 @@ pub(super) fn check(index: &Index, args: &RankArgs) -> anyhow::Result<()> {
             "--raw goes with the score of token groups as a whole, without --mode encoded, one-vector and --without"
         );
     }
+    let asked = becr_rank::Options {
+        variant: args.options().variant,
+        ..becr_rank::Options::default()
+    };
+    if index.ranker()?.mixes(&asked) {
+        bail!(
+            "--raw compares the vectors of token groups, and this index's model mixes them; add --variant plain"
+        );
+    }
     if index.ranker()?.head().is_list_wise() {
         bail!(
             "--raw goes with heads that score each document by itself: this one goes by the list"
