@@ -106,6 +106,7 @@ impl Observer for Stages {
         self.clear();
         let name = match stage {
             Stage::Counting => "counting words and pairs",
+            Stage::Comparing => "documents compared",
             Stage::Indexing => "indexing",
             Stage::EncodingGroups => "token groups encoded",
             Stage::EncodingDocuments => "documents encoded",

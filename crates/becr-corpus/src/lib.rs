@@ -48,7 +48,7 @@ mod walk;
 mod warc;
 mod web;
 
-pub use becr_basics::Document;
+pub use becr_basics::{Document, Folder};
 pub use corpus::{Corpus, CorpusOptions, MAX_ID_BYTES};
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};

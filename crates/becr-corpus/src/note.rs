@@ -1,7 +1,7 @@
 //! Files that are a document each: plain text, Markdown, HTML.
 
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -12,7 +12,7 @@ use crate::html;
 use crate::input::Input;
 use crate::lines::LONGEST;
 use crate::records::{Content, Found, Records};
-use becr_basics::Document;
+use becr_basics::{Document, Folder};
 
 /// The one document of a file.
 pub(crate) struct Note {
@@ -30,17 +30,14 @@ enum Kind {
 }
 
 impl Note {
-    /// A file, and the folder it was found in if it was: the id is the path from there, else the file's name.
-    pub(crate) fn new(input: Input, path: &Path, folder: Option<&Path>) -> Self {
+    /// A file, and the folder it was found in if it was: the id is the path from there, behind
+    /// the folder's name if it has one, else the file's name.
+    pub(crate) fn new(input: Input, path: &Path, folder: Option<&Folder>) -> Self {
         let name = path.file_name().unwrap_or(path.as_os_str());
-        let relative = folder
-            .and_then(|folder| path.strip_prefix(folder).ok())
-            .unwrap_or(Path::new(name));
-        let parts = relative.components().filter_map(|part| match part {
-            Component::Normal(part) => Some(part.to_string_lossy()),
-            _ => None,
-        });
-        let id = parts.collect::<Vec<_>>().join("/");
+        let id = match folder {
+            Some(folder) => folder.id(path.strip_prefix(&folder.path).unwrap_or(path)),
+            None => name.to_string_lossy().into_owned(),
+        };
         let kind = match extension(&id) {
             "md" | "markdown" => Kind::Markdown,
             "html" | "htm" | "xhtml" => Kind::Html,

@@ -48,7 +48,19 @@ pub fn add<D: IntoDocument>(
     existing: Existing,
     observer: &dyn Observer,
 ) -> Result<Changed, IndexError> {
-    observer.begin(Stage::EncodingDocuments, None);
+    put(index, encoder, documents, existing, None, observer)
+}
+
+/// The same for a number of documents that may be known.
+pub(crate) fn put<D: IntoDocument>(
+    index: &mut LiveIndex,
+    encoder: &DocumentEncoder<'_>,
+    documents: impl Iterator<Item = D>,
+    existing: Existing,
+    total: Option<u64>,
+    observer: &dyn Observer,
+) -> Result<Changed, IndexError> {
+    observer.begin(Stage::EncodingDocuments, total);
     let store = index.store().clone();
     let keep_text = keeps_text(&store.snapshot()?)?;
     // Read, and not yet written.

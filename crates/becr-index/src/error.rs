@@ -156,6 +156,23 @@ pub enum IndexError {
         /// Why it ended.
         source: Box<IndexError>,
     },
+    /// A sync ended early; what was committed before stays.
+    #[error(
+        "{source}; {} documents before that are in the index, the same sync goes on from there",
+        changed.added + changed.replaced
+    )]
+    HalfSynced {
+        /// What was done.
+        changed: crate::Changed,
+        /// Why it ended.
+        source: Box<IndexError>,
+    },
+    /// What changed cannot be told of an index without texts.
+    #[error(
+        "{}: this index keeps no texts, so what changed cannot be told; build it with texts, or add and delete documents one by one",
+        .0.display()
+    )]
+    NoTexts(PathBuf),
     /// A writer that failed half-way is used again.
     #[error("{}: an earlier change failed half-way and was not published; open the index for writing again", .0.display())]
     FailedWriter(PathBuf),

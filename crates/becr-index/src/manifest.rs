@@ -2,6 +2,7 @@
 
 use crate::files::{self, FileSum};
 use crate::{IndexError, durable};
+use becr_basics::Folder;
 use becr_encoder::Precision;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -28,6 +29,9 @@ pub struct Manifest {
     /// and the manifest that names them takes the place of the one before in one step.
     #[serde(default, skip_serializing_if = "is_first")]
     pub edition: u64,
+    /// The folders whose files the index holds: what a sync compares it with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<Folder>,
     /// The files that do not change once the index is built. Indexes of earlier versions list none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileSum>,
@@ -66,6 +70,7 @@ impl Default for Manifest {
             written_by,
             model: None,
             edition: 0,
+            folders: Vec::new(),
             files: Vec::new(),
         }
     }

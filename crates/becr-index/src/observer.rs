@@ -6,6 +6,8 @@
 pub enum Stage {
     /// Documents are read, their words and pairs counted.
     Counting,
+    /// Documents are read and compared with what an index has of them.
+    Comparing,
     /// Words of documents are indexed.
     Indexing,
     /// Token groups are encoded.

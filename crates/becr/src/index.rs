@@ -138,7 +138,7 @@ impl Index {
     }
 
     /// What is open, after a look whether there is something newer.
-    fn opened(&self) -> Result<Arc<Opened>, Error> {
+    pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
         let mut held = lock(&self.inner.opened);
         // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
         if let Ok(stamp) = Stamp::of(&self.inner.path)
@@ -242,6 +242,13 @@ impl Index {
         self.inner.options.encoder_of(&*self.opened()?)
     }
 
+    /// What encodes documents, loaded when first asked for.
+    pub(crate) fn model_and_encoder(&self) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
+        let opened = self.opened()?;
+        let options = &self.inner.options;
+        Ok((options.model_of(&opened)?, options.encoder_of(&opened)?))
+    }
+
     /// What the index's documents and token groups were encoded in.
     pub fn precision(&self) -> Result<Precision, Error> {
         Ok(self.opened()?.manifest.precision())
@@ -266,9 +273,7 @@ impl Index {
         observer: &dyn Observer,
     ) -> Result<Changed, Error> {
         self.check_changeable()?;
-        let opened = self.opened()?;
-        let options = &self.inner.options;
-        let (model, encoder) = (options.model_of(&opened)?, options.encoder_of(&opened)?);
+        let (model, encoder) = self.model_and_encoder()?;
         let encoder = becr_index::full::DocumentEncoder::new(&model, &encoder)?;
         let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
         live.store().check_encoder(&model.encoder_id())?;

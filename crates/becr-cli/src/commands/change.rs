@@ -134,6 +134,7 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
         .model(model)
         .encoder(encoder)
         .open(&args.index)?;
+    note_folders(&index)?;
     let mut corpus = args.corpus.open()?;
     let stages = progress::Stages::reading(&corpus);
     let documents = corpus.by_ref();
@@ -143,8 +144,21 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
     print(changed?, args.json)
 }
 
+/// What an index that follows folders does with documents from elsewhere.
+fn note_folders(index: &Index) -> anyhow::Result<()> {
+    if let Some(folder) = index.folders()?.first() {
+        output::note(format_args!(
+            "This index follows {}: the next `becr sync` undoes what is not in its folders.",
+            folder.path.display()
+        ));
+    }
+    Ok(())
+}
+
 pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let (changed, unknown) = Index::open(&args.index)?.delete(&args.ids)?;
+    let index = Index::open(&args.index)?;
+    note_folders(&index)?;
+    let (changed, unknown) = index.delete(&args.ids)?;
     print(changed, args.json)?;
     for id in &unknown {
         output::note(format_args!("no document \"{id}\""));

@@ -95,8 +95,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
+    // What an index of texts, and of all of them, can be kept in step with.
+    let folders = match args.no_text || args.lexical_only || args.shard.is_some() {
+        true => Vec::new(),
+        false => args.corpus.folders(),
+    };
     let stages = progress::Stages::reading(&corpus);
-    let mut build = Build::new().overwrite(args.overwrite);
+    let mut build = Build::new().overwrite(args.overwrite).folders(folders);
     // Standard input cannot be read again: such a build cannot be gone on with.
     if let Some(identity) = args.corpus.identity(&corpus) {
         build = build.identity(identity);

@@ -16,6 +16,7 @@ mod rerank;
 mod search;
 mod shell;
 mod stats;
+mod sync;
 mod token_groups;
 #[cfg(feature = "train")]
 mod train;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Search(search::Args),
     Rerank(rerank::Args),
     Explain(explain::Args),
+    Sync(sync::Args),
     /// Add new documents to an index
     Add(change::AddArgs),
     /// Add documents to an index, in the place of those that have the same ids
@@ -81,6 +83,7 @@ impl Command {
             Self::Search(args) => Some(args.index()),
             Self::Rerank(args) => Some(args.index()),
             Self::Explain(args) => Some(args.index()),
+            Self::Sync(args) => args.index(),
             Self::Add(args) => Some(args.index()),
             Self::Update(args) => Some(args.index()),
             Self::Delete(args) => Some(args.index()),
@@ -109,6 +112,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::run(args),
         Command::Rerank(args) => rerank::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Sync(args) => sync::run(args),
         Command::Add(args) => change::add(args),
         Command::Update(args) => change::put(args, Existing::Replace),
         Command::Delete(args) => change::delete(args),

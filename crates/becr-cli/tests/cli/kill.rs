@@ -15,7 +15,7 @@ fn kills() -> u64 {
     times("BECR_KILLS", 20)
 }
 
-fn ids(dir: &Path) -> BTreeSet<String> {
+pub(crate) fn ids(dir: &Path) -> BTreeSet<String> {
     let store = Store::open(&Manifest::read(dir).unwrap().store(dir)).unwrap();
     let snapshot = store.snapshot().unwrap();
     snapshot

@@ -23,6 +23,7 @@ mod ranked;
 mod raw;
 mod rerank;
 mod search;
+mod sync;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "train"))]

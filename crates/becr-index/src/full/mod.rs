@@ -29,7 +29,7 @@ use crate::manifest::{Manifest, ModelReference};
 use crate::size::size_of_tree;
 use crate::spool::Spool;
 use crate::staging::Staging;
-use crate::{Document, IndexError, IntoDocument, Observer, Stage};
+use crate::{Document, Folder, IndexError, IntoDocument, Observer, Stage};
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
 use becr_model::{HEAD_FILE, Head, Model};
@@ -79,6 +79,9 @@ pub struct BuildOptions {
     pub shard: Option<Shard>,
     /// Encode the documents, or compose them from the token groups.
     pub documents: Documents,
+    /// The folders that the documents come from, for the index to remember.
+    #[serde(skip)]
+    pub folders: Vec<Folder>,
     /// Build an index even if there is no document, to add some later.
     #[serde(skip)]
     pub allow_empty: bool,
@@ -289,6 +292,7 @@ impl FullBuild<'_> {
         });
         Manifest {
             model,
+            folders: self.options.folders.clone(),
             ..Manifest::default()
         }
         .write(dir)

@@ -121,6 +121,7 @@ impl Making<'_> {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                folders: Vec::new(),
                 allow_empty: false,
             },
         };

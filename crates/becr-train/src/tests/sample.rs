@@ -77,6 +77,7 @@ impl Sample {
                 memory: 1 << 20,
                 shard: None,
                 documents: Documents::Encoded,
+                folders: Vec::new(),
                 allow_empty: false,
             },
         };
