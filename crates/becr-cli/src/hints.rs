@@ -54,6 +54,9 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
         IndexError::Precision { .. } => Some("leave --precision out"),
         IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
+        IndexError::InterruptedBuild(_) => {
+            Some("give the same `becr index` or `becr sync` command again")
+        }
         IndexError::NotAnIndex { .. } => Some("`becr index CORPUS --out DIR` builds one"),
         IndexError::Source(_) => {
             Some("mend it, or pass --on-error skip to leave such documents out")

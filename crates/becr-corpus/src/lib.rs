@@ -21,9 +21,11 @@
 
 mod charset;
 mod corpus;
+mod docx;
 mod error;
 mod flow;
 mod format;
+mod front_matter;
 mod hashed;
 mod html;
 mod http;
@@ -36,6 +38,7 @@ mod markup;
 mod msmarco;
 mod note;
 mod pairs;
+mod plain_markup;
 mod progress;
 mod queries;
 mod records;

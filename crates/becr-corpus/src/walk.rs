@@ -27,6 +27,7 @@ pub(crate) struct Source {
 
 pub(crate) const OTHER_FILE: &str = "file of another kind in a folder";
 const INDEX: &str = "index of this program in a folder";
+const PDF: &str = "PDF in a folder; `pdftotext` makes texts of such files";
 const RULE: &str = "rule of an ignore file that cannot be understood";
 /// Beside `.gitignore`: for what git should keep and no index.
 const IGNORE_FILE: &str = ".becrignore";
@@ -101,7 +102,8 @@ impl Finder<'_> {
                 }
             };
             if !holds {
-                self.report.add_file(OTHER_FILE, &path);
+                let rule = if is_pdf(&path) { PDF } else { OTHER_FILE };
+                self.report.add_file(rule, &path);
                 continue;
             }
             sources.push(Source {
@@ -213,6 +215,11 @@ fn is_in_repository(root: &Path) -> bool {
     let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let mut above = real.ancestors().skip(1);
     above.any(|folder| folder.join(".git").exists())
+}
+
+fn is_pdf(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    extension.eq_ignore_ascii_case("pdf")
 }
 
 fn is_index(folder: &Path) -> bool {

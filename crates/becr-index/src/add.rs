@@ -73,7 +73,6 @@ pub(crate) fn put<D: IntoDocument>(
                 Ok(document) => document,
                 Err(error) => return Some(Err(error)),
             };
-            observer.advance(1);
             let is_known = || -> Result<bool, IndexError> {
                 let snapshot = store.snapshot()?;
                 Ok(waiting.borrow().contains(&document.id)
@@ -84,7 +83,10 @@ pub(crate) fn put<D: IntoDocument>(
                 (Ok(true), Existing::Refuse) => {
                     return Some(Err(IndexError::KnownId(document.id)));
                 }
-                (Ok(true), Existing::Skip) => skipped.set(skipped.get() + 1),
+                (Ok(true), Existing::Skip) => {
+                    skipped.set(skipped.get() + 1);
+                    observer.resumed(1);
+                }
                 (Ok(_), _) => {
                     waiting.borrow_mut().insert(document.id.clone());
                     return Some(Ok(document));
@@ -94,6 +96,7 @@ pub(crate) fn put<D: IntoDocument>(
     });
     let mut writer = BatchWriter::new(index, keep_text)?;
     let encoded = encoder.footprints_for(&store, documents, |document, footprints| {
+        observer.advance(1);
         let flushed = writer.push(document, footprints)?;
         flushed.iter().for_each(|id| {
             waiting.borrow_mut().remove(id);

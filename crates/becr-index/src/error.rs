@@ -43,6 +43,12 @@ pub enum IndexError {
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),
+    /// The index is not there yet.
+    #[error("{}: this index is being built by another process; wait for it to end", .0.display())]
+    BeingBuilt(PathBuf),
+    /// The index is not there, but a part of it.
+    #[error("{}: the build of this index was interrupted; the same build goes on where it stopped", .0.display())]
+    InterruptedBuild(PathBuf),
     /// Another process is changing the index.
     #[error("{}: another process is writing to this index; wait for it to end", .0.display())]
     SecondWriter(PathBuf),

@@ -107,7 +107,11 @@ impl Manifest {
             path: dir.to_owned(),
             reason,
         };
-        let bytes = fs::read(dir.join(FILE)).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
+        let bytes =
+            fs::read(dir.join(FILE)).map_err(|e| match crate::staging::unfinished(dir) {
+                Some(unfinished) => unfinished,
+                None => not_an_index(format!("{FILE}: {e}")),
+            })?;
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
         if let Some(checksum) = value.get("checksum")

@@ -33,6 +33,11 @@ pub trait Observer {
     fn advance(&self, steps: u64) {
         let _ = steps;
     }
+
+    /// Some steps had been done before, by an earlier try say: they count, but say nothing of how fast the work goes.
+    fn resumed(&self, steps: u64) {
+        self.advance(steps);
+    }
 }
 
 impl Observer for () {}

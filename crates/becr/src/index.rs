@@ -226,6 +226,23 @@ impl Index {
         Ok(self.opened()?.obstacle(&self.inner.options))
     }
 
+    /// Numbers of the documents, by name, that the head gives no weight: they do not count.
+    pub fn unweighted(&self) -> Result<Vec<String>, Error> {
+        let opened = self.opened()?;
+        if opened.obstacle(&self.inner.options).is_some() {
+            return Ok(Vec::new());
+        }
+        let head = opened.head(&self.inner.options)?;
+        let mut names = opened.store()?.snapshot()?.feature_names()?;
+        names.retain(|name| {
+            head.others
+                .features
+                .iter()
+                .all(|feature| &feature.name != name)
+        });
+        Ok(names)
+    }
+
     /// Whether documents are encoded or composed; `None` for a lexical index.
     pub fn documents_are(&self) -> Result<Option<Documents>, Error> {
         let opened = self.opened()?;

@@ -86,7 +86,7 @@ pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDiffere
 pub use generation::Generation;
 pub use index::{Index, OpenOptions};
 pub use options::{Details, QueryMode, RankOptions, SearchOptions};
-pub use reasons::{Reasons, label};
+pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
 pub use snippet::{FAINTEST, Snippet, strength};

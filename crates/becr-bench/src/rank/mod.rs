@@ -35,7 +35,7 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
     /// Also write the rows as JSON to this file.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Serialize)]

@@ -72,6 +72,10 @@ impl CorpusArgs {
         }
     }
 
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.corpus.iter().any(|path| path == Path::new("-"))
+    }
+
     /// Opens the corpus.
     pub(crate) fn open(&self) -> Result<Corpus, CorpusError> {
         let options = CorpusOptions {

@@ -97,6 +97,28 @@ impl Command {
     }
 }
 
+impl Command {
+    /// What ^C says: how to go on, where there is something to go on with.
+    pub(crate) fn after_interrupt(&self) -> Option<&'static str> {
+        match self {
+            Self::Index(args) => Some(args.after_interrupt()),
+            Self::Sync(_) => {
+                Some("what is done is kept; the same command goes on where it stopped")
+            }
+            Self::Add(_) => Some(
+                "documents that are in stay; the same command with --existing skip goes on with the others",
+            ),
+            Self::Update(_) => {
+                Some("documents that are in stay; the same command puts in all of them")
+            }
+            Self::Delete(_) => Some("the same command deletes what is still there"),
+            Self::Compact(_) => Some("the index is as it was; the same command starts over"),
+            Self::Merge(_) => Some("nothing was written; the same command starts over"),
+            _ => None,
+        }
+    }
+}
+
 /// What is said when the process that read the index fell, and why.
 pub(crate) fn fell(command: &Command, reason: String) -> anyhow::Result<ExitCode> {
     match command {

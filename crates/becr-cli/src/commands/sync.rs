@@ -163,8 +163,10 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
         });
         let built = build.run(&args.index, documents, &stages);
         stages.clear();
+        let (index, built) = built?;
+        super::index::note_unweighted(&index)?;
         report.changed = Changed {
-            added: built?.1.documents,
+            added: built.documents,
             ..Changed::default()
         };
     }

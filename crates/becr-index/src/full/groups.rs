@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Groups encoded and committed together.
 const BATCH: usize = 4096;
+/// Groups encoded between two words to the observer.
+const PORTION: usize = 256;
 /// Counts of the documents and of the query log, inside a build.
 const COUNTS: &str = "groups.counts";
 const LOG_COUNTS: &str = "log.counts";
@@ -135,26 +137,33 @@ impl FullBuild<'_> {
         words: &mut WordCache,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
-        let steps = batch.len() as u64;
         let snapshot = index.store().snapshot()?;
         let mut missing = Vec::new();
         let mut groups = Vec::new();
         for group in batch.drain(..) {
             if snapshot.group(&group)?.is_some() {
+                observer.resumed(1);
                 continue;
             }
             match words.get(&group).map(<[u8]>::to_vec) {
-                Some(bytes) => groups.push((group, bytes)),
+                Some(bytes) => {
+                    observer.resumed(1);
+                    groups.push((group, bytes));
+                }
                 None => missing.push(group),
             }
         }
         drop(snapshot);
-        let encoded = self.encoder.groups(&missing)?;
-        for (group, encoded) in missing.into_iter().zip(&encoded) {
-            let values = encoded.footprints.iter().chain(&encoded.packed);
-            let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();
-            words.add(self.encoder, &group, &bytes);
-            groups.push((group, bytes));
+        // In small portions, so that the observer is told every second.
+        for portion in missing.chunks(PORTION) {
+            let encoded = self.encoder.groups(portion)?;
+            for (group, encoded) in portion.iter().zip(&encoded) {
+                let values = encoded.footprints.iter().chain(&encoded.packed);
+                let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();
+                words.add(self.encoder, group, &bytes);
+                groups.push((group.clone(), bytes));
+            }
+            observer.advance(portion.len() as u64);
         }
         index.update_store(|update| {
             for (group, bytes) in &groups {
@@ -162,7 +171,6 @@ impl FullBuild<'_> {
             }
             Ok(())
         })?;
-        observer.advance(steps);
         Ok(())
     }
 }

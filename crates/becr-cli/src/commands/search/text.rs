@@ -41,6 +41,10 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
         None => writeln!(out)?,
     }
+    if let Some(path) = &row.path {
+        let path = path.display().to_string();
+        writeln!(out, "                {}", output::printable(&path))?;
+    }
     if let Some(snippet) = &row.snippet {
         writeln!(out, "                {}", passage(snippet))?;
     }
