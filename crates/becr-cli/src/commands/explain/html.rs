@@ -128,7 +128,7 @@ fn reasons(document: &ExplainedDocument) -> String {
         shown +=
             &format!("<details><summary>{count} smaller reasons</summary>\n{rest}</details>\n");
     }
-    shown
+    format!("<div class=\"reasons\">\n{shown}</div>\n")
 }
 
 fn reason(row: &ContributionRow, feature: Option<&FeaturePart>, largest: f64) -> String {

@@ -62,7 +62,9 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
 /// A snippet in one line, the words nearest to the query in bold.
 fn passage(snippet: &Snippet) -> String {
     let clean = |text: &str| -> String {
-        let text = output::printable(text).replace('\n', " ");
+        let text = output::printable(text)
+            .replace("\n\n", " ")
+            .replace('\n', " ");
         text.replace('\t', " ")
     };
     let mut line = String::from(if snippet.starts_late { "… " } else { "" });
