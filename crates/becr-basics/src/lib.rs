@@ -15,9 +15,11 @@
 
 mod document;
 mod escape;
+mod folder;
 mod random;
 pub mod varint;
 
 pub use document::Document;
 pub use escape::escape;
+pub use folder::Folder;
 pub use random::{SplitMix64, mix};

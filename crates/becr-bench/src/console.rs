@@ -32,5 +32,9 @@ impl Console<'_> {
 /// Writes `value` as indented JSON to the file that `--json` names.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)? + "\n";
+    if path == Path::new("-") {
+        io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(());
+    }
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

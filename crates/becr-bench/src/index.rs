@@ -31,9 +31,9 @@ pub(crate) struct Args {
     /// Where to build; the folder must have room for one index [default: the system's temporary folder].
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Write the measurements as JSON.
+    /// Write the measurements as JSON; `-` is standard output, where they stand alone then.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Run one side only and print its measurement: what the benchmark calls itself with.
     #[arg(long, hide = true, value_enum)]
     side: Option<Side>,

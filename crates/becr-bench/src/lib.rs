@@ -34,6 +34,21 @@ enum Benchmark {
     Store(store::Args),
 }
 
+impl Args {
+    /// Whether standard output is for JSON: tables go elsewhere then.
+    pub fn prints_json(&self) -> bool {
+        let json = match &self.benchmark {
+            Benchmark::Engine(args) => &args.json,
+            Benchmark::Encoder(args) => &args.json,
+            Benchmark::Index(args) => &args.json,
+            Benchmark::Rank(args) => &args.json,
+            Benchmark::Scaling(args) => &args.json,
+            Benchmark::Store(args) => &args.json,
+        };
+        json.as_deref() == Some(std::path::Path::new("-"))
+    }
+}
+
 /// Runs the benchmark that was asked for.
 pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     match &args.benchmark {

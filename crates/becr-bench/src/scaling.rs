@@ -32,7 +32,7 @@ pub(crate) struct Args {
     documents: usize,
     /// Write the measurements as JSON.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Encode with the model in this directory and print how long it took: what the benchmark calls itself with.
     #[arg(long, hide = true)]
     own: Option<PathBuf>,

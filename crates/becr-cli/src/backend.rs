@@ -52,6 +52,12 @@ enum Device {
 }
 
 impl Args {
+    /// Whether nothing was asked for but our own code on the CPU, in the precision of the index.
+    pub(crate) fn is_default(&self) -> bool {
+        matches!((self.backend, self.device), (Kind::Native, Device::Cpu))
+            && self.precision.is_none()
+    }
+
     /// Joins a model and what computes, in f32 unless said otherwise.
     pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
         self.open_in(model, Precision::F32)

@@ -1,5 +1,6 @@
 //! What to type, where the library says what to do.
 
+use becr::corpus::{CorpusError, ErrorKind};
 use becr::{Error, IndexError};
 use std::borrow::Cow;
 
@@ -7,7 +8,9 @@ use std::borrow::Cow;
 pub(crate) fn hint(error: &anyhow::Error) -> Option<Cow<'static, str>> {
     error.chain().find_map(|cause| {
         let index = cause.downcast_ref::<IndexError>().and_then(of_index);
-        index.or_else(|| cause.downcast_ref::<Error>().and_then(of_library))
+        index
+            .or_else(|| cause.downcast_ref::<Error>().and_then(of_library))
+            .or_else(|| cause.downcast_ref::<CorpusError>().and_then(of_corpus))
     })
 }
 
@@ -21,10 +24,25 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
             Some("--mode encoded, or `becr index` without --mode encoded builds one for both")
         }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
+        Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
+        Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),
+        Error::AllVanished { .. } => Some("--allow-empty removes them"),
+        Error::Corpus(error) => return of_corpus(error),
         Error::ModelOfIndex { .. } => Some("name its directory with --model"),
         _ => None,
     };
     hint.map(Cow::Borrowed)
+}
+
+fn of_corpus(error: &CorpusError) -> Option<Cow<'static, str>> {
+    match &error.kind {
+        ErrorKind::NothingInFolder { .. } => {
+            Some("`becr sync --allow-empty` takes it as it is".into())
+        }
+        // A path that was named.
+        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        _ => Some("mend it, or pass --on-error skip to leave such documents out".into()),
+    }
 }
 
 fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
@@ -42,6 +60,9 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         }
         IndexError::Precision { .. } => Some("leave --precision out"),
         IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
+        IndexError::InterruptedBuild(_) => {
+            Some("give the same `becr index` or `becr sync` command again")
+        }
         IndexError::NotAnIndex { .. } => Some("`becr index CORPUS --out DIR` builds one"),
         IndexError::Source(_) => {
             Some("mend it, or pass --on-error skip to leave such documents out")
@@ -49,6 +70,7 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         IndexError::NoDocuments => {
             Some("check the path of the corpus, and --format if it is no folder of texts")
         }
+        IndexError::HalfSynced { source, .. } => return of_index(source),
         IndexError::Incomplete { source, changed } => {
             let hint = of_index(source);
             if changed.added + changed.replaced == 0 {

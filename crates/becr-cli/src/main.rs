@@ -6,8 +6,10 @@
 
 mod backend;
 mod commands;
+mod config;
 mod hints;
 mod hub;
+mod interrupt;
 mod models;
 mod output;
 mod progress;
@@ -15,6 +17,7 @@ mod ranking;
 mod supervise;
 
 use clap::Parser;
+use clap::builder::FalseyValueParser;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use supervise::Ended;
@@ -26,6 +29,9 @@ struct Cli {
     /// When to use colours and bold type.
     #[arg(long, global = true, value_enum, default_value_t, env = "BECR_COLOR")]
     color: output::Colour,
+    /// Say nothing on standard error but errors: no progress, no remarks.
+    #[arg(long, short, global = true, env = "BECR_QUIET", value_parser = FalseyValueParser::new())]
+    quiet: bool,
     #[command(subcommand)]
     command: commands::Command,
 }
@@ -56,8 +62,22 @@ fn described() -> String {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match config::parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            output::report(&error);
+            return ExitCode::from(2);
+        }
+    };
     output::choose_colour(cli.color);
+    output::be_quiet(cli.quiet);
+    if let Some(advice) = cli
+        .command
+        .after_interrupt()
+        .filter(|_| !supervise::is_child())
+    {
+        interrupt::advise(advice);
+    }
     match run(&cli.command) {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,

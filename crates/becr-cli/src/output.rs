@@ -20,6 +20,17 @@ pub(crate) enum Colour {
 
 static COLOUR: OnceLock<Colour> = OnceLock::new();
 
+static QUIET: OnceLock<bool> = OnceLock::new();
+
+/// Has nothing but errors said on standard error.
+pub(crate) fn be_quiet(quiet: bool) {
+    let _ = QUIET.set(quiet);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.get().copied().unwrap_or_default()
+}
+
 /// Sets when to use colours, once.
 pub(crate) fn choose_colour(colour: Colour) {
     let _ = COLOUR.set(colour);
@@ -60,8 +71,15 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says something to the user on standard error. Nothing can be done if standard error is closed.
+/// Says something to the user on standard error, unless they want to hear of errors alone.
 pub(crate) fn note(message: impl std::fmt::Display) {
+    if !is_quiet() {
+        say(message);
+    }
+}
+
+/// Nothing can be done if standard error is closed.
+fn say(message: impl std::fmt::Display) {
     // Names of files and documents come from outside.
     let message = message.to_string();
     let _ = writeln!(io::stderr().lock(), "{}", printable(&message));
@@ -78,8 +96,8 @@ pub(crate) fn report(error: &anyhow::Error) {
         }
     }
     match crate::hints::hint(error) {
-        Some(hint) => note(format_args!("error: {message} ({hint})")),
-        None => note(format_args!("error: {message}")),
+        Some(hint) => say(format_args!("error: {message} ({hint})")),
+        None => say(format_args!("error: {message}")),
     }
 }
 
@@ -100,8 +118,16 @@ pub(crate) fn note_report(report: &impl std::fmt::Display) {
     }
 }
 
+/// Whether a path means standard input or output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Refuses a file that could not be written when the work is done: its folder is missing, or may not be written.
 pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+    if is_standard(path) {
+        return Ok(());
+    }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     let checked = match path.metadata() {
         Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),

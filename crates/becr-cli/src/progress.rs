@@ -1,85 +1,207 @@
-//! Progress bars, on standard error, and only when that is a terminal.
+//! Progress on standard error: bars on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
 
+use crate::output;
 use becr::{Observer, Stage};
 use becr_corpus::{Corpus, Progress};
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use std::cell::{Cell, RefCell};
+use indicatif::{
+    BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
+};
+use std::cell::RefCell;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
-/// Documents between two looks at the clock.
-const STRIDE: u64 = 64;
+/// How often a bar is drawn while nothing is heard of the work.
+const TICK: Duration = Duration::from_millis(250);
+/// How often a rate is computed anew.
+const REFRESH: Duration = Duration::from_millis(200);
+/// How often a line is written where there is no terminal.
+const LINE: Duration = Duration::from_secs(5);
 
-/// A bar over the bytes of a corpus, with documents, rate and time left.
-struct Reading {
-    bar: ProgressBar,
-    progress: Progress,
-    calls: Cell<u64>,
-}
-
-/// A bar for a corpus that is being read for some purpose.
-fn reading_as(progress: &Progress, purpose: &'static str) -> Reading {
-    let bar = match progress.total_bytes() {
-        Some(bytes) => ProgressBar::new(bytes).with_style(style(
-            "{prefix} {wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left",
-        )),
-        None => ProgressBar::new_spinner()
-            .with_style(style("{prefix} {spinner} {bytes}, {msg}, {elapsed}")),
-    };
-    Reading {
-        bar: bar.with_prefix(purpose),
-        progress: progress.clone(),
-        calls: Cell::new(0),
-    }
+/// What the position of a bar counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Things,
+    Bytes,
 }
 
 /// A bar over the bytes of a file that is fetched.
 pub(crate) fn download(file: &'static str, bytes: u64) -> ProgressBar {
     let template = "{prefix} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
-    ProgressBar::new(bytes)
-        .with_style(style(template))
-        .with_prefix(file)
+    shown(ProgressBar::new(bytes), template, file, Unit::Bytes)
 }
 
 /// A bar over `count` things.
 pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
-    let template = "{wide_bar} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left";
-    ProgressBar::new(count)
-        .with_style(style(template))
-        .with_message(what)
+    let template = "{wide_bar} {human_pos}/{human_len} {prefix}, {per_sec}, {eta} left";
+    shown(ProgressBar::new(count), template, what, Unit::Things)
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
-impl Reading {
-    /// Called after each document.
-    fn update(&self) {
-        self.calls.set(self.calls.get() + 1);
-        if self.calls.get().is_multiple_of(STRIDE) {
-            self.bar.set_position(self.progress.bytes_read());
-            let documents = self.progress.documents();
-            let rate = documents as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
-            self.bar
-                .set_message(format!("{} documents, {rate:.0}/s", HumanCount(documents)));
-        }
+/// Draws a bar from now on, at once and several times a second, or writes lines in its place.
+fn shown(bar: ProgressBar, template: &str, name: &'static str, unit: Unit) -> ProgressBar {
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(name);
+    if output::is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    } else if std::io::stderr().is_terminal() {
+        bar.enable_steady_tick(TICK);
+    } else {
+        write_lines(&bar, unit);
     }
+    bar
+}
 
-    fn finish_and_clear(&self) {
-        self.bar.finish_and_clear();
+/// Writes a line every few seconds until the bar is finished or gone.
+fn write_lines(bar: &ProgressBar, unit: Unit) {
+    let weak = bar.downgrade();
+    let work = move || {
+        loop {
+            std::thread::sleep(LINE);
+            match weak.upgrade() {
+                Some(bar) if !bar.is_finished() => output::note(line(&bar, unit)),
+                _ => return,
+            }
+        }
+    };
+    // Without a thread there are no lines, which is no reason to stop.
+    let _ = std::thread::Builder::new().spawn(work);
+}
+
+/// How far the work is, in words.
+fn line(bar: &ProgressBar, unit: Unit) -> String {
+    let amount = |value: u64| match unit {
+        Unit::Things => HumanCount(value).to_string(),
+        Unit::Bytes => BinaryBytes(value).to_string(),
+    };
+    let mut line = format!("{}: {}", bar.prefix(), amount(bar.position()));
+    if let Some(length) = bar.length() {
+        line.push_str(&format!(" of {}", amount(length)));
+    }
+    match bar.message() {
+        message if message.is_empty() => {
+            let elapsed = HumanDuration(bar.elapsed());
+            format!("{line}, {elapsed} so far")
+        }
+        message => format!("{line}, {message}"),
     }
 }
 
 /// Bars for the stages of work on an index, one after the other.
 #[derive(Default)]
 pub(crate) struct Stages {
-    /// How far the corpus has been read, which is the bar of the stage that reads it.
+    /// How far the corpus has been read, which is the bar of the stages that do nothing but read it.
     corpus: Option<Progress>,
-    current: RefCell<Option<Bar>>,
+    current: RefCell<Option<Running>>,
 }
 
-enum Bar {
-    Reading(Reading),
-    Counting(ProgressBar),
+/// A stage that is under way.
+struct Running {
+    bar: ProgressBar,
+    /// For a bar over the bytes of a corpus.
+    corpus: Option<Progress>,
+    pace: Pace,
+    refreshed: Option<Instant>,
+}
+
+/// How fast the work goes, without what had been done before.
+struct Pace {
+    since: Instant,
+    done: u64,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            done: 0,
+        }
+    }
+
+    /// What an earlier try had done takes hardly any time: the clock starts behind it.
+    fn resumed(&mut self) {
+        if self.done == 0 {
+            self.since = Instant::now();
+        }
+    }
+
+    fn per_second(&self) -> f64 {
+        self.done as f64 / self.since.elapsed().as_secs_f64().max(1e-3)
+    }
+
+    /// The time that the rest takes if it goes on like this.
+    fn left(&self, rest: u64) -> Option<Duration> {
+        let seconds = rest as f64 / self.per_second();
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+}
+
+fn rate(per_second: f64) -> String {
+    match per_second {
+        slow if slow < 10.0 => format!("{slow:.1}/s"),
+        fast => format!("{}/s", HumanCount(fast as u64)),
+    }
+}
+
+impl Running {
+    fn new(name: &'static str, total: Option<u64>, corpus: Option<Progress>) -> Self {
+        let bytes = corpus.as_ref().and_then(Progress::total_bytes);
+        let bar = match (bytes, total) {
+            (Some(bytes), _) => {
+                let template = "{prefix} {wide_bar} {bytes}/{total_bytes}, {msg} ({elapsed})";
+                shown(ProgressBar::new(bytes), template, name, Unit::Bytes)
+            }
+            (None, Some(total)) => {
+                let template = "{prefix} {wide_bar} {human_pos}/{human_len}, {msg} ({elapsed})";
+                shown(ProgressBar::new(total), template, name, Unit::Things)
+            }
+            (None, None) => {
+                let template = "{spinner} {prefix}: {human_pos}, {msg} ({elapsed})";
+                shown(ProgressBar::no_length(), template, name, Unit::Things)
+            }
+        };
+        Self {
+            bar,
+            corpus: corpus.filter(|_| bytes.is_some()),
+            pace: Pace::new(),
+            refreshed: None,
+        }
+    }
+
+    fn advance(&mut self, steps: u64) {
+        self.pace.done += steps;
+        if self.corpus.is_none() {
+            self.bar.inc(steps);
+        }
+        if self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH) {
+            self.refreshed = Some(Instant::now());
+            self.refresh();
+        }
+    }
+
+    fn resumed(&mut self, steps: u64) {
+        self.pace.resumed();
+        self.bar.inc(steps);
+    }
+
+    fn refresh(&self) {
+        let mut message = rate(self.pace.per_second());
+        if let Some(corpus) = &self.corpus {
+            let (read, documents) = (corpus.bytes_read(), corpus.documents());
+            self.bar.set_position(read);
+            message = format!("{} documents, {message}", HumanCount(documents));
+            let total = corpus.total_bytes().unwrap_or_default();
+            let share = read as f64 / total.max(1) as f64;
+            let left = self.pace.since.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-6);
+            if let Ok(left) = Duration::try_from_secs_f64(left) {
+                message = format!("{message}, {} left", HumanDuration(left));
+            }
+        } else if let Some(total) = self.bar.length()
+            && let Some(left) = self.pace.left(total.saturating_sub(self.bar.position()))
+        {
+            message = format!("{message}, {} left", HumanDuration(left));
+        }
+        self.bar.set_message(message);
+    }
 }
 
 impl Stages {
@@ -93,10 +215,8 @@ impl Stages {
 
     /// Takes the last bar away.
     pub(crate) fn clear(&self) {
-        match self.current.take() {
-            Some(Bar::Reading(bar)) => bar.finish_and_clear(),
-            Some(Bar::Counting(bar)) => bar.finish_and_clear(),
-            None => {}
+        if let Some(running) = self.current.take() {
+            running.bar.finish_and_clear();
         }
     }
 }
@@ -106,6 +226,7 @@ impl Observer for Stages {
         self.clear();
         let name = match stage {
             Stage::Counting => "counting words and pairs",
+            Stage::Comparing => "documents compared",
             Stage::Indexing => "indexing",
             Stage::EncodingGroups => "token groups encoded",
             Stage::EncodingDocuments => "documents encoded",
@@ -114,20 +235,51 @@ impl Observer for Stages {
             Stage::Finishing => "finishing",
             _ => "working",
         };
-        let bar = match (&self.corpus, total) {
-            (Some(progress), None) if stage != Stage::Finishing => {
-                Bar::Reading(reading_as(progress, name))
-            }
-            _ => Bar::Counting(counting(total.unwrap_or_default(), name)),
-        };
-        self.current.replace(Some(bar));
+        // An encoder reads ahead: what was read says nothing of what is done.
+        let reads = matches!(stage, Stage::Counting | Stage::Indexing) && total.is_none();
+        let corpus = self.corpus.clone().filter(|_| reads);
+        self.current
+            .replace(Some(Running::new(name, total, corpus)));
     }
 
     fn advance(&self, steps: u64) {
-        match &*self.current.borrow() {
-            Some(Bar::Reading(bar)) => bar.update(),
-            Some(Bar::Counting(bar)) => bar.inc(steps),
-            None => {}
+        if let Some(running) = &mut *self.current.borrow_mut() {
+            running.advance(steps);
         }
+    }
+
+    fn resumed(&self, steps: u64) {
+        if let Some(running) = &mut *self.current.borrow_mut() {
+            running.resumed(steps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_before_says_nothing_of_the_pace() {
+        let mut running = Running::new("documents", Some(1000), None);
+        running.resumed(900);
+        running.pace.since = Instant::now() - Duration::from_secs(10);
+        running.advance(20);
+        let line = line(&running.bar, Unit::Things);
+        assert!(
+            line.starts_with("documents: 920 of 1,000, 2.0/s, "),
+            "{line}"
+        );
+        // 80 are left, at two a second.
+        let left = running.pace.left(80).unwrap().as_secs_f64();
+        assert!((39.0..41.0).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn before_the_first_step_the_time_so_far_is_told() {
+        let running = Running::new("documents", Some(7), None);
+        let line = line(&running.bar, Unit::Things);
+        assert!(line.starts_with("documents: 0 of 7, "), "{line}");
+        assert!(line.ends_with("so far"), "{line}");
     }
 }

@@ -4,7 +4,7 @@
 //! same arguments, standard streams and terminal; its exit status is passed on; what ends it by a signal or a panic
 //! becomes an error that names the index and says what to do.
 
-use crate::output;
+use crate::{interrupt, output};
 use becr_index::manifest::Manifest;
 use rustix::process::Signal;
 use std::io;
@@ -59,6 +59,11 @@ fn ended(status: ExitStatus, index: &Path) -> Ended {
              tells which; restore the index from a copy or build it again",
             named(index)
         )),
+        // ^C is for both of us, and the child was the first to end.
+        None if signal == Signal::INT.as_raw() => {
+            interrupt::say();
+            Ended::Told(ExitCode::from(interrupt::STATUS))
+        }
         // As a shell tells it.
         None => Ended::Told(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))),
     }

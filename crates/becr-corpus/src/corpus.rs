@@ -22,7 +22,7 @@ use crate::side::{SideFiles, SideScores};
 use crate::skip::{OnError, SkipReport};
 use crate::walk::{Finder, OTHER_FILE, Source};
 use crate::warc::Warc;
-use becr_basics::Document;
+use becr_basics::{Document, Folder};
 
 /// How to read a collection.
 #[derive(Clone, Debug)]
@@ -34,6 +34,8 @@ pub struct CorpusOptions {
     /// Whether to look for ids that come twice. Costs 20 to 39 bytes of memory per document (a 128-bit hash each in a
     /// hash set that doubles): 1.1 GB for 50 million documents, half as much again while it grows.
     pub check_duplicates: bool,
+    /// Whether a folder without documents is read as such, instead of being an error.
+    pub allow_empty: bool,
     /// Scores by document id that become features.
     pub side: SideFiles,
 }
@@ -44,6 +46,7 @@ impl Default for CorpusOptions {
             format: None,
             on_error: OnError::Stop,
             check_duplicates: true,
+            allow_empty: false,
             side: SideFiles::default(),
         }
     }
@@ -83,13 +86,28 @@ impl Corpus {
     /// If a path does not exist or cannot be read, or if nothing of the format is in a folder.
     pub fn open<P: AsRef<Path>>(paths: &[P], options: &CorpusOptions) -> Result<Self, CorpusError> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+        Self::found(options, |finder| finder.sources(&paths))
+    }
+
+    /// Opens folders as one collection, with the names that they have.
+    ///
+    /// # Errors
+    /// If a folder does not exist or cannot be read, or if nothing is in it.
+    pub fn open_folders(folders: &[Folder], options: &CorpusOptions) -> Result<Self, CorpusError> {
+        Self::found(options, |finder| finder.in_folders(folders))
+    }
+
+    fn found(
+        options: &CorpusOptions,
+        find: impl FnOnce(&mut Finder<'_>) -> Result<Vec<Source>, CorpusError>,
+    ) -> Result<Self, CorpusError> {
         let mut report = SkipReport::default();
-        let mut finder = Finder {
+        let sources = find(&mut Finder {
             format: options.format,
             on_error: options.on_error,
+            allow_empty: options.allow_empty,
             report: &mut report,
-        };
-        let sources = finder.sources(&paths)?;
+        })?;
         let total = sources.iter().map(|source| source.size).sum();
         let side_files = options.side.pagerank.iter().chain(&options.side.spam);
         let files = sources.iter().map(|source| source.path.as_path());
@@ -337,7 +355,7 @@ fn records(format: Format, input: Input, source: &Source) -> Box<dyn Records> {
         Format::MsMarco => Box::new(MsMarco::new(Lines::new(input))),
         Format::TrecSgml => Box::new(TrecSgml::new(Lines::new(input))),
         Format::Warc => Box::new(Warc::new(Rewind::new(input))),
-        Format::Folder => Box::new(Note::new(input, &source.path, source.folder.as_deref())),
+        Format::Folder => Box::new(Note::new(input, &source.path, source.folder.as_ref())),
     }
 }
 

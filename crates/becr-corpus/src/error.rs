@@ -67,7 +67,7 @@ pub enum ErrorKind {
     /// Neither name nor content tells the format.
     #[error(
         "cannot tell the format: expected JSON lines, MS MARCO TSV, TREC SGML, WARC or a folder of .txt, .md, .html, \
-         found {found}; name the format"
+         found {found}; name the format, or make texts of it (`pdftotext` does of PDF files)"
     )]
     UnknownFormat {
         /// How the file begins.

@@ -15,9 +15,18 @@ pub enum Format {
     TrecSgml,
     /// Web crawls: ClueWeb09's WARC/0.18 and standard WARC/1.x.
     Warc,
-    /// Files of their own: `.txt`, `.md`, `.html`, usually a folder of them.
+    /// Files of their own: `.txt`, `.md`, `.html`, `.org`, `.rst`, `.docx` and source code, usually a folder of them.
     Folder,
 }
+
+/// Source code, which is read as text.
+const SOURCES: [&str; 59] = [
+    "adoc", "asm", "bash", "bat", "c", "cc", "clj", "cljs", "cmake", "cpp", "cs", "css", "cxx",
+    "dart", "el", "elm", "erl", "ex", "exs", "fish", "fs", "go", "groovy", "h", "hh", "hpp", "hs",
+    "java", "jl", "js", "jsx", "kt", "lisp", "lua", "m", "ml", "mli", "nim", "nix", "pas", "php",
+    "pl", "pm", "ps1", "py", "r", "rb", "rs", "scala", "scm", "scss", "sh", "sql", "swift", "tex",
+    "ts", "tsx", "vim", "zig",
+];
 
 impl Format {
     /// All formats, in the order help texts list them.
@@ -74,7 +83,9 @@ impl Format {
             "tsv" => Some(Self::MsMarco),
             "sgml" | "sgm" | "trec" => Some(Self::TrecSgml),
             "warc" => Some(Self::Warc),
-            "txt" | "text" | "md" | "markdown" | "html" | "htm" | "xhtml" => Some(Self::Folder),
+            "txt" | "text" | "md" | "markdown" | "html" | "htm" | "xhtml" | "org" | "rst"
+            | "docx" => Some(Self::Folder),
+            extension if SOURCES.contains(&extension) => Some(Self::Folder),
             _ => None,
         }
     }

@@ -35,6 +35,25 @@ const INLINE: [&[u8]; 34] = [
     b"small", b"span", b"strike", b"strong", b"sub", b"sup", b"time", b"tt", b"u", b"var", b"wbr",
 ];
 
+/// Elements that stand apart from what is before and after.
+const PARAGRAPHS: [&[u8]; 15] = [
+    b"p",
+    b"div",
+    b"ul",
+    b"ol",
+    b"dl",
+    b"table",
+    b"blockquote",
+    b"pre",
+    b"section",
+    b"article",
+    b"header",
+    b"footer",
+    b"main",
+    b"figure",
+    b"hr",
+];
+
 /// Reads a page, however broken.
 pub(crate) fn page(html: &str) -> Page {
     let mut extractor = Extractor::default();
@@ -103,10 +122,13 @@ impl Extractor {
     }
 
     fn break_word(&mut self, name: &[u8]) {
-        if !INLINE.contains(&name) {
-            self.text.break_word();
-            self.heading.break_word();
+        match name {
+            name if INLINE.contains(&name) => return,
+            name if PARAGRAPHS.contains(&name) || is_heading(name) => self.text.break_paragraph(),
+            b"br" | b"li" | b"tr" | b"dt" | b"dd" => self.text.break_line(),
+            _ => self.text.break_word(),
         }
+        self.heading.break_word();
     }
 
     fn string(&mut self, value: &str) {
@@ -149,7 +171,7 @@ mod tests {
         let page = page(html);
         assert_eq!(page.title, "Owls & mice");
         assert_eq!(page.heading, "The owl");
-        assert_eq!(page.text, "The owl H2O, café next cell two unbroken");
+        assert_eq!(page.text, "The owl\n\nH2O, café\nnext cell two\n\nunbroken");
     }
 
     #[test]

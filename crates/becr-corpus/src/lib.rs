@@ -21,9 +21,11 @@
 
 mod charset;
 mod corpus;
+mod docx;
 mod error;
 mod flow;
 mod format;
+mod front_matter;
 mod hashed;
 mod html;
 mod http;
@@ -36,6 +38,7 @@ mod markup;
 mod msmarco;
 mod note;
 mod pairs;
+mod plain_markup;
 mod progress;
 mod queries;
 mod records;
@@ -48,7 +51,7 @@ mod walk;
 mod warc;
 mod web;
 
-pub use becr_basics::Document;
+pub use becr_basics::{Document, Folder};
 pub use corpus::{Corpus, CorpusOptions, MAX_ID_BYTES};
 pub use error::{CorpusError, ErrorKind, Place};
 pub use format::{Format, UnknownFormat};

@@ -1,18 +1,21 @@
-//! Files that are a document each: plain text, Markdown, HTML.
+//! Files that are a document each: plain text, Markdown, HTML, Org, reStructuredText, Word, source code.
 
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::charset::{decode_note, decode_page};
+use crate::docx;
 use crate::error::{ErrorKind, Fault, Place, not_utf8};
 use crate::flow::Flow;
+use crate::front_matter;
 use crate::html;
 use crate::input::Input;
 use crate::lines::LONGEST;
+use crate::plain_markup::{org, restructured};
 use crate::records::{Content, Found, Records};
-use becr_basics::Document;
+use becr_basics::{Document, Folder};
 
 /// The one document of a file.
 pub(crate) struct Note {
@@ -27,24 +30,30 @@ enum Kind {
     Plain,
     Markdown,
     Html,
+    Org,
+    Restructured,
+    Docx,
+    /// Read as it stands; its title is its whole name, since the ending says much of it.
+    Source,
 }
 
 impl Note {
-    /// A file, and the folder it was found in if it was: the id is the path from there, else the file's name.
-    pub(crate) fn new(input: Input, path: &Path, folder: Option<&Path>) -> Self {
+    /// A file, and the folder it was found in if it was: the id is the path from there, behind
+    /// the folder's name if it has one, else the file's name.
+    pub(crate) fn new(input: Input, path: &Path, folder: Option<&Folder>) -> Self {
         let name = path.file_name().unwrap_or(path.as_os_str());
-        let relative = folder
-            .and_then(|folder| path.strip_prefix(folder).ok())
-            .unwrap_or(Path::new(name));
-        let parts = relative.components().filter_map(|part| match part {
-            Component::Normal(part) => Some(part.to_string_lossy()),
-            _ => None,
-        });
-        let id = parts.collect::<Vec<_>>().join("/");
-        let kind = match extension(&id) {
+        let id = match folder {
+            Some(folder) => folder.id(path.strip_prefix(&folder.path).unwrap_or(path)),
+            None => name.to_string_lossy().into_owned(),
+        };
+        let kind = match extension(&id).to_ascii_lowercase().as_str() {
             "md" | "markdown" => Kind::Markdown,
             "html" | "htm" | "xhtml" => Kind::Html,
-            _ => Kind::Plain,
+            "org" => Kind::Org,
+            "rst" => Kind::Restructured,
+            "docx" => Kind::Docx,
+            "" | "txt" | "text" => Kind::Plain,
+            _ => Kind::Source,
         };
         Self {
             input: Some(input),
@@ -70,6 +79,7 @@ impl Note {
         if bytes.len() > self.limit {
             return Err(whole(ErrorKind::TooLong { limit: self.limit }));
         }
+        let decoded = || decode_note(&bytes).map_err(|error| bad_line(&bytes, error));
         let (title, text) = match self.kind {
             Kind::Html => {
                 let page = html::page(&decode_page(&bytes, None));
@@ -82,16 +92,12 @@ impl Note {
                     page.text,
                 )
             }
-            Kind::Markdown => {
-                markdown(&decode_note(&bytes).map_err(|error| bad_line(&bytes, error))?)
-            }
-            Kind::Plain => (
-                String::new(),
-                decode_note(&bytes)
-                    .map_err(|error| bad_line(&bytes, error))?
-                    .trim()
-                    .to_owned(),
-            ),
+            Kind::Markdown => markdown(&decoded()?),
+            Kind::Org => org(&decoded()?),
+            Kind::Restructured => restructured(&decoded()?),
+            Kind::Docx => docx::read(&bytes, self.limit).map_err(whole)?,
+            Kind::Plain => (String::new(), decoded()?.trim().to_owned()),
+            Kind::Source => (name(&self.id).to_owned(), decoded()?.trim().to_owned()),
         };
         let title = if title.is_empty() {
             stem(&self.id).to_owned()
@@ -118,9 +124,14 @@ impl Records for Note {
     }
 }
 
-/// The file name without folders, compression suffix and extension.
+/// The file name without folders and compression suffix.
+fn name(id: &str) -> &str {
+    uncompressed(id.rsplit('/').next().unwrap_or(id))
+}
+
+/// The same without extension.
 fn stem(id: &str) -> &str {
-    let name = uncompressed(id.rsplit('/').next().unwrap_or(id));
+    let name = name(id);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
@@ -150,55 +161,68 @@ fn bad_line(bytes: &[u8], error: std::str::Utf8Error) -> Fault {
     }
 }
 
-/// Title and text of Markdown: the first heading, and the rest without the marks.
+/// Title and text of Markdown: the title of its front matter, else the first heading, and the rest without the marks.
 fn markdown(source: &str) -> (String, String) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_WIKILINKS
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
     let (mut title, mut text) = (Flow::default(), Flow::default());
-    let (mut in_first_heading, mut in_metadata) = (false, false);
+    let (mut in_title, mut in_metadata, mut in_code) = (false, false, false);
     for event in Parser::new_ext(source, options) {
         let titled = !title.is_empty();
-        let flow = if in_first_heading {
-            &mut title
-        } else {
-            &mut text
-        };
+        let flow = if in_title { &mut title } else { &mut text };
         match event {
-            Event::Text(piece) | Event::Code(piece) if !in_metadata => flow.push(&piece),
+            Event::Text(block) if in_metadata => {
+                if let Some(stated) = front_matter::title(&block).filter(|_| !titled) {
+                    title.push(&stated);
+                }
+            }
+            Event::Text(piece) if in_code => flow.push_lines(&piece),
+            Event::Text(piece) | Event::Code(piece) => flow.push(&piece),
             Event::Html(markup) | Event::InlineHtml(markup) => {
                 // Block tags end words; inline ones hold no text of their own.
                 flow.push(&html::page(&markup).text);
             }
-            Event::SoftBreak | Event::HardBreak | Event::Rule => flow.break_word(),
+            Event::SoftBreak => flow.break_word(),
+            Event::HardBreak => flow.break_line(),
+            Event::Rule => flow.break_paragraph(),
             Event::Start(Tag::MetadataBlock(_)) => in_metadata = true,
             Event::End(TagEnd::MetadataBlock(_)) => in_metadata = false,
-            Event::Start(Tag::Heading { .. }) if !titled => in_first_heading = true,
+            Event::Start(Tag::Heading { .. }) if !titled => in_title = true,
             Event::End(TagEnd::Heading(_)) => {
-                in_first_heading = false;
-                text.break_word();
+                in_title = false;
+                text.break_paragraph();
             }
-            Event::Start(
-                Tag::Emphasis
-                | Tag::Strong
-                | Tag::Strikethrough
-                | Tag::Link { .. }
-                | Tag::Image { .. },
-            )
-            | Event::End(
-                TagEnd::Emphasis
-                | TagEnd::Strong
-                | TagEnd::Strikethrough
-                | TagEnd::Link
-                | TagEnd::Image,
-            ) => {}
+            Event::Start(tag) => {
+                in_code |= matches!(tag, Tag::CodeBlock(_));
+                flow_break(flow, &tag.to_end());
+            }
+            Event::End(end) => {
+                in_code &= end != TagEnd::CodeBlock;
+                flow_break(flow, &end);
+            }
             _ => flow.break_word(),
         }
     }
     (title.into_text(), text.into_text())
+}
+
+/// What begins or ends with an element: a line, a paragraph, or nothing.
+fn flow_break(flow: &mut Flow, end: &TagEnd) {
+    match end {
+        TagEnd::Emphasis
+        | TagEnd::Strong
+        | TagEnd::Strikethrough
+        | TagEnd::Link
+        | TagEnd::Image => {}
+        TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead => flow.break_line(),
+        TagEnd::TableCell => flow.break_word(),
+        _ => flow.break_paragraph(),
+    }
 }
 
 #[cfg(test)]
@@ -211,13 +235,17 @@ mod tests {
     fn markdown_loses_its_marks() {
         let (title, text) = markdown(
             "---\ntags: x\n---\n# The *owl*\n\nSee [the **barn**](http://x.y) un`broken`, ~~no~~\n- one\n- [ ] two\n\n\
-             | a | b |\n|---|---|\n| c | d |\n\n## More\n```rust\nlet x = 1;\n```\n<b>bold</b> ![an owl](o.png)\n> quote",
+             | a | b |\n|---|---|\n| c | d |\n\n## More\n```rust\nlet x = 1;\n  let y;\n```\n<b>bold</b> ![an owl](o.png)\n> quote",
         );
         assert_eq!(title, "The owl");
         assert_eq!(
             text,
-            "See the barn unbroken, no one two a b c d More let x = 1; bold an owl quote"
+            "See the barn unbroken, no\n\none\ntwo\n\na b\nc d\n\nMore\n\nlet x = 1;\nlet y;\n\nbold an owl\n\nquote"
         );
+        let titled = markdown("---\ntitle: 'On owls'\n---\n\n# The barn\n\ntext");
+        assert_eq!(titled, ("On owls".into(), "The barn\n\ntext".into()));
+        let titled = markdown("+++\ntitle = \"On owls\"\n+++\ntext");
+        assert_eq!(titled, ("On owls".into(), "text".into()));
     }
 
     #[test]

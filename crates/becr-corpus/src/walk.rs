@@ -2,6 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use becr_basics::Folder;
+use ignore::{DirEntry, WalkBuilder};
 
 use crate::error::{CorpusError, ErrorKind, Place};
 use crate::format::Format;
@@ -16,13 +20,17 @@ pub(crate) struct Source {
     /// The format, where the user decides it.
     pub(crate) format: Option<Format>,
     /// The given folder it was found in: other files may stand in a folder, whereas a file named by the user must be right.
-    pub(crate) folder: Option<PathBuf>,
+    pub(crate) folder: Option<Folder>,
     /// Bytes as stored; `None` for standard input.
     pub(crate) size: Option<u64>,
 }
 
 pub(crate) const OTHER_FILE: &str = "file of another kind in a folder";
 const INDEX: &str = "index of this program in a folder";
+const PDF: &str = "PDF in a folder; `pdftotext` makes texts of such files";
+const RULE: &str = "rule of an ignore file that cannot be understood";
+/// Beside `.gitignore`: for what git should keep and no index.
+const IGNORE_FILE: &str = ".becrignore";
 /// Files that only a directory of an index, or of a build of one, has.
 const INDEX_FILES: [&str; 2] = ["becr.json", "becr.build"];
 
@@ -30,13 +38,26 @@ const INDEX_FILES: [&str; 2] = ["becr.json", "becr.build"];
 pub(crate) struct Finder<'r> {
     pub(crate) format: Option<Format>,
     pub(crate) on_error: OnError,
+    /// Whether a folder without documents is no error.
+    pub(crate) allow_empty: bool,
     /// What was passed over, and why.
     pub(crate) report: &'r mut SkipReport,
 }
 
 impl Finder<'_> {
-    /// All files to read.
+    /// All files of folders.
+    pub(crate) fn in_folders(&mut self, folders: &[Folder]) -> Result<Vec<Source>, CorpusError> {
+        let mut sources = Vec::new();
+        for folder in folders {
+            self.add_folder(folder, &mut sources)?;
+        }
+        Ok(sources)
+    }
+
+    /// All files to read. Several folders have names that their documents' ids begin with.
     pub(crate) fn sources(&mut self, paths: &[PathBuf]) -> Result<Vec<Source>, CorpusError> {
+        let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
+        let mut folders = Folder::together(&folders).into_iter();
         let mut sources = Vec::new();
         for path in paths {
             if is_stdin(path) {
@@ -51,7 +72,8 @@ impl Finder<'_> {
             }
             let metadata = fs::metadata(path).map_err(|error| unreadable(path, error))?;
             if metadata.is_dir() {
-                self.add_folder(path, &mut sources)?;
+                let folder = folders.next().unwrap_or_else(|| Folder::alone(path));
+                self.add_folder(&folder, &mut sources)?;
             } else {
                 sources.push(Source {
                     path: path.clone(),
@@ -64,8 +86,13 @@ impl Finder<'_> {
         Ok(sources)
     }
 
-    fn add_folder(&mut self, root: &Path, sources: &mut Vec<Source>) -> Result<(), CorpusError> {
+    fn add_folder(
+        &mut self,
+        folder: &Folder,
+        sources: &mut Vec<Source>,
+    ) -> Result<(), CorpusError> {
         let before = sources.len();
+        let root = &folder.path;
         for (path, size) in self.walk(root)? {
             let holds = match self.may_hold(&path) {
                 Ok(holds) => holds,
@@ -75,18 +102,19 @@ impl Finder<'_> {
                 }
             };
             if !holds {
-                self.report.add_file(OTHER_FILE, &path);
+                let rule = if is_pdf(&path) { PDF } else { OTHER_FILE };
+                self.report.add_file(rule, &path);
                 continue;
             }
             sources.push(Source {
                 path,
                 format: self.format,
-                folder: Some(root.to_owned()),
+                folder: Some(folder.clone()),
                 size: Some(size),
             });
         }
         match sources.len() - before {
-            0 => Err(nothing(
+            0 if !self.allow_empty => Err(nothing(
                 root,
                 self.format.map_or("collection", Format::name),
             )),
@@ -108,36 +136,48 @@ impl Finder<'_> {
         }
     }
 
-    /// All regular files under a folder with their sizes, sorted by name at each level; hidden ones and linked folders are
-    /// left alone, and so are indexes, which are named.
+    /// All regular files under a folder with their sizes, sorted by name at each level. Hidden ones, linked folders and what
+    /// `.gitignore` and `.becrignore` say are left alone, and so are indexes, which are named.
     fn walk(&mut self, root: &Path) -> Result<Vec<(PathBuf, u64)>, CorpusError> {
+        fs::read_dir(root).map_err(|error| unreadable(root, error))?;
+        if is_index(root) {
+            self.report.add_file(INDEX, root);
+            return Ok(Vec::new());
+        }
+        let (found, indexes) = mpsc::channel();
+        let enter = move |entry: &DirEntry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_index = is_folder && is_index(entry.path());
+            if is_index {
+                let _ = found.send(entry.path().to_owned());
+            }
+            !is_index
+        };
         let mut files = Vec::new();
-        let mut waiting = vec![root.to_owned()];
-        while let Some(path) = waiting.pop() {
-            let is_link = path != root && path.is_symlink();
-            let metadata = match fs::metadata(&path) {
-                Ok(metadata) => metadata,
-                // A link to nowhere is not a document.
-                Err(_) if is_link => continue,
+        for entry in walker(root).filter_entry(enter).build() {
+            let entry = match entry {
+                Ok(entry) => entry,
                 Err(error) => {
-                    self.settle(unreadable(&path, error))?;
+                    self.settle(not_walked(root, error))?;
                     continue;
                 }
             };
-            if metadata.is_file() {
-                files.push((path, metadata.len()));
-            } else if metadata.is_dir() && !is_link {
-                if INDEX_FILES.iter().any(|name| path.join(name).is_file()) {
-                    self.report.add_file(INDEX, &path);
-                    continue;
+            if let Some(error) = entry.error() {
+                self.report.add_file(RULE, Path::new(&error.to_string()));
+            }
+            match entry.path().metadata() {
+                Ok(metadata) if metadata.is_file() => {
+                    files.push((entry.into_path(), metadata.len()));
                 }
-                match entries(&path) {
-                    // The last in the list is the next to be visited.
-                    Ok(entries) => waiting.extend(entries.into_iter().rev()),
-                    Err(error) => self.settle(unreadable(&path, error))?,
-                }
+                Ok(_) => {}
+                // A link to nowhere is not a document.
+                Err(_) if entry.path_is_symlink() => {}
+                Err(error) => self.settle(unreadable(entry.path(), error))?,
             }
         }
+        indexes
+            .try_iter()
+            .for_each(|path| self.report.add_file(INDEX, &path));
         Ok(files)
     }
 
@@ -153,17 +193,56 @@ impl Finder<'_> {
     }
 }
 
-/// What is in a folder and not hidden, in order.
-fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            entries.push(entry.path());
+/// Walks a folder in the order of names.
+fn walker(root: &Path) -> WalkBuilder {
+    let mut walker = WalkBuilder::new(root);
+    walker
+        .standard_filters(false)
+        .hidden(true)
+        .git_ignore(true)
+        .git_exclude(true)
+        // Also where git is not used.
+        .require_git(false)
+        // Rules of the folders above hold inside of a repository. Elsewhere they may mean anything: some keep a
+        // `.gitignore` of `*` at home.
+        .parents(is_in_repository(root))
+        .add_custom_ignore_filename(IGNORE_FILE)
+        .sort_by_file_name(std::cmp::Ord::cmp);
+    walker
+}
+
+fn is_in_repository(root: &Path) -> bool {
+    let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let mut above = real.ancestors().skip(1);
+    above.any(|folder| folder.join(".git").exists())
+}
+
+fn is_pdf(path: &Path) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    extension.eq_ignore_ascii_case("pdf")
+}
+
+fn is_index(folder: &Path) -> bool {
+    INDEX_FILES.iter().any(|name| folder.join(name).is_file())
+}
+
+/// What the walk could not read.
+fn not_walked(root: &Path, error: ignore::Error) -> CorpusError {
+    let (mut path, mut inner) = (root, &error);
+    loop {
+        match inner {
+            ignore::Error::WithPath { path: at, err } => (path, inner) = (at, err),
+            ignore::Error::WithDepth { err, .. } => inner = err,
+            _ => break,
         }
     }
-    entries.sort();
-    Ok(entries)
+    let path = path.to_owned();
+    let message = inner.to_string();
+    let error = error.into_io_error();
+    unreadable(
+        &path,
+        error.unwrap_or_else(|| std::io::Error::other(message)),
+    )
 }
 
 fn nothing(root: &Path, expected: &'static str) -> CorpusError {

@@ -76,9 +76,13 @@ impl Place<'_> {
 /// Longer lines are no qrels or runs: most likely the file is not text at all.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Opens a file to be read by [`for_each_line`].
-pub(crate) fn open(path: &Path) -> Result<File, Error> {
-    File::open(path).map_err(|e| Error::io("open", path, e))
+/// Opens a file to be read by [`for_each_line`]; `-` is standard input.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Error> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    Ok(Box::new(file))
 }
 
 /// Calls `each` with every line that is not blank, without its line end; `path` is only named in errors.

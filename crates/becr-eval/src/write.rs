@@ -27,7 +27,7 @@ pub fn write_run_to(mut out: impl Write, name: &Path, run: &Run) -> Result<(), E
 }
 
 /// Calls `write` with a new file and puts it in the place of `path` once it is complete and on disk.
-/// What is no ordinary file, such as `/dev/stdout` or a named pipe, is written to directly.
+/// What is no ordinary file, such as `/dev/stdout` or a named pipe, is written to directly; `-` is standard output.
 ///
 /// # Errors
 /// If writing fails; `path` is then as it was.
@@ -37,6 +37,10 @@ pub fn write_atomically(
 ) -> Result<(), Error> {
     let path = path.as_ref();
     let outcome = match fs::metadata(path) {
+        _ if path.as_os_str() == "-" => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            write(&mut out).and_then(|()| out.flush())
+        }
         Ok(metadata) if !metadata.is_file() => write_through(path, write),
         // The link stays a link, the file behind it is replaced.
         Ok(_) => fs::canonicalize(path).and_then(|file| replace(&file, write)),

@@ -48,7 +48,19 @@ pub fn add<D: IntoDocument>(
     existing: Existing,
     observer: &dyn Observer,
 ) -> Result<Changed, IndexError> {
-    observer.begin(Stage::EncodingDocuments, None);
+    put(index, encoder, documents, existing, None, observer)
+}
+
+/// The same for a number of documents that may be known.
+pub(crate) fn put<D: IntoDocument>(
+    index: &mut LiveIndex,
+    encoder: &DocumentEncoder<'_>,
+    documents: impl Iterator<Item = D>,
+    existing: Existing,
+    total: Option<u64>,
+    observer: &dyn Observer,
+) -> Result<Changed, IndexError> {
+    observer.begin(Stage::EncodingDocuments, total);
     let store = index.store().clone();
     let keep_text = keeps_text(&store.snapshot()?)?;
     // Read, and not yet written.
@@ -61,7 +73,6 @@ pub fn add<D: IntoDocument>(
                 Ok(document) => document,
                 Err(error) => return Some(Err(error)),
             };
-            observer.advance(1);
             let is_known = || -> Result<bool, IndexError> {
                 let snapshot = store.snapshot()?;
                 Ok(waiting.borrow().contains(&document.id)
@@ -72,7 +83,10 @@ pub fn add<D: IntoDocument>(
                 (Ok(true), Existing::Refuse) => {
                     return Some(Err(IndexError::KnownId(document.id)));
                 }
-                (Ok(true), Existing::Skip) => skipped.set(skipped.get() + 1),
+                (Ok(true), Existing::Skip) => {
+                    skipped.set(skipped.get() + 1);
+                    observer.resumed(1);
+                }
                 (Ok(_), _) => {
                     waiting.borrow_mut().insert(document.id.clone());
                     return Some(Ok(document));
@@ -82,6 +96,7 @@ pub fn add<D: IntoDocument>(
     });
     let mut writer = BatchWriter::new(index, keep_text)?;
     let encoded = encoder.footprints_for(&store, documents, |document, footprints| {
+        observer.advance(1);
         let flushed = writer.push(document, footprints)?;
         flushed.iter().for_each(|id| {
             waiting.borrow_mut().remove(id);

@@ -44,6 +44,12 @@ pub enum IndexError {
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),
+    /// The index is not there yet.
+    #[error("{}: this index is being built by another process; wait for it to end", .0.display())]
+    BeingBuilt(PathBuf),
+    /// The index is not there, but a part of it.
+    #[error("{}: the build of this index was interrupted; the same build goes on where it stopped", .0.display())]
+    InterruptedBuild(PathBuf),
     /// Another process is changing the index.
     #[error("{}: another process is writing to this index; wait for it to end", .0.display())]
     SecondWriter(PathBuf),
@@ -178,6 +184,23 @@ pub enum IndexError {
         /// Why it ended.
         source: Box<IndexError>,
     },
+    /// A sync ended early; what was committed before stays.
+    #[error(
+        "{source}; {} documents before that are in the index, the same sync goes on from there",
+        changed.added + changed.replaced
+    )]
+    HalfSynced {
+        /// What was done.
+        changed: crate::Changed,
+        /// Why it ended.
+        source: Box<IndexError>,
+    },
+    /// What changed cannot be told of an index without texts.
+    #[error(
+        "{}: this index keeps no texts, so what changed cannot be told; build it with texts, or add and delete documents one by one",
+        .0.display()
+    )]
+    NoTexts(PathBuf),
     /// A writer that failed half-way is used again.
     #[error("{}: an earlier change failed half-way and was not published; open the index for writing again", .0.display())]
     FailedWriter(PathBuf),

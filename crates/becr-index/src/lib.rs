@@ -6,6 +6,7 @@
 //! | [`full`] | token groups and documents encoded and stored, with resume |
 //! | [`live`] | the one writer of an index: store and first stage published together |
 //! | [`add`](add()), [`delete`], [`compact`], [`merge`] | what changes an index |
+//! | [`sync`] | bringing an index in step with a whole collection |
 //! | [`verify`](verify()) | checking a whole index |
 //! | [`staging`] | a build that appears whole or not at all |
 //! | [`manifest`] | what an index directory says of itself |
@@ -46,10 +47,12 @@ mod place;
 mod size;
 mod spool;
 pub mod staging;
+pub mod sync;
 mod verify;
 mod writers;
 
 pub use add::{Changed, Existing, add, delete};
+pub use becr_basics::Folder;
 pub use build::{IndexBuilder, LexicalSummary};
 pub use compact::compact;
 pub use document::{Document, IntoDocument, SourceError};

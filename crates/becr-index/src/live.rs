@@ -5,10 +5,10 @@
 //! one step: a **generation**. Whoever dies before that leaves files that nobody refers to, which the next writer
 //! removes; whoever reads has a store and a first stage of the same generation, always.
 
-use crate::IndexError;
 use crate::first_stage::Writer;
 use crate::manifest::Manifest;
 use crate::writers::WriterLock;
+use crate::{Folder, IndexError};
 use becr_lmdb::{Snapshot, Store, Update};
 use becr_store::{Header, NewDocument, StoreError};
 use std::path::{Path, PathBuf};
@@ -111,8 +111,22 @@ impl LiveIndex {
         &self.dir
     }
 
-    pub(crate) fn manifest(&self) -> &Manifest {
+    /// What the index says of itself.
+    pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Remembers the folders that the index is kept in step with.
+    pub fn set_folders(&mut self, folders: &[Folder]) -> Result<(), IndexError> {
+        if self.manifest.folders != folders {
+            let manifest = Manifest {
+                folders: folders.to_vec(),
+                ..self.manifest.clone()
+            };
+            manifest.write(&self.dir)?;
+            self.manifest = manifest;
+        }
+        Ok(())
     }
 
     /// Applies changes, durably, all or none: a new generation. Returns how many documents were deleted, replaced ones

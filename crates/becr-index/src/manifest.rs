@@ -2,6 +2,7 @@
 
 use crate::files::{self, FileSum};
 use crate::{IndexError, durable};
+use becr_basics::Folder;
 use becr_encoder::Precision;
 use becr_model::QueryMode;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub struct Manifest {
     /// and the manifest that names them takes the place of the one before in one step.
     #[serde(default, skip_serializing_if = "is_first")]
     pub edition: u64,
+    /// The folders whose files the index holds: what a sync compares it with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<Folder>,
     /// The files that do not change once the index is built. Indexes of earlier versions list none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileSum>,
@@ -76,6 +80,7 @@ impl Default for Manifest {
             model: None,
             mode: QueryMode::Composed,
             edition: 0,
+            folders: Vec::new(),
             files: Vec::new(),
         }
     }
@@ -112,7 +117,11 @@ impl Manifest {
             path: dir.to_owned(),
             reason,
         };
-        let bytes = fs::read(dir.join(FILE)).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
+        let bytes =
+            fs::read(dir.join(FILE)).map_err(|e| match crate::staging::unfinished(dir) {
+                Some(unfinished) => unfinished,
+                None => not_an_index(format!("{FILE}: {e}")),
+            })?;
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
         if let Some(checksum) = value.get("checksum")

@@ -6,6 +6,8 @@
 pub enum Stage {
     /// Documents are read, their words and pairs counted.
     Counting,
+    /// Documents are read and compared with what an index has of them.
+    Comparing,
     /// Words of documents are indexed.
     Indexing,
     /// Token groups are encoded.
@@ -30,6 +32,11 @@ pub trait Observer {
     /// Some steps are done.
     fn advance(&self, steps: u64) {
         let _ = steps;
+    }
+
+    /// Some steps had been done before, by an earlier try say: they count, but say nothing of how fast the work goes.
+    fn resumed(&self, steps: u64) {
+        self.advance(steps);
     }
 }
 

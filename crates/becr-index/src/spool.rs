@@ -43,6 +43,12 @@ impl SpoolWriter {
         Ok(())
     }
 
+    /// Removes what is at a path, whole or not.
+    pub(crate) fn clear(path: &Path) {
+        let _ = fs::remove_file(path.with_extension("unfinished"));
+        let _ = fs::remove_file(path);
+    }
+
     /// Ends the spool with the number of its documents and puts it in place.
     pub(crate) fn finish(mut self) -> Result<Spool, IndexError> {
         let documents = self.documents;

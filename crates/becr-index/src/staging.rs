@@ -172,6 +172,23 @@ impl Drop for Staging {
     }
 }
 
+/// What to say of an index that is not there: its build is under way, or was interrupted.
+pub(crate) fn unfinished(target: &Path) -> Option<IndexError> {
+    if target.exists() {
+        return None;
+    }
+    let target = place::resolve(target).ok()?;
+    let partial = beside(&target, ".partial");
+    if fs::read(partial.join(MARK)).ok()? != mark_of(&target) {
+        return None;
+    }
+    let lock = File::open(partial.join(MARK)).ok()?;
+    Some(match lock.try_lock() {
+        Ok(()) => IndexError::InterruptedBuild(target),
+        Err(_) => IndexError::BeingBuilt(target),
+    })
+}
+
 fn beside(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(suffix);

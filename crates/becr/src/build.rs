@@ -4,7 +4,7 @@ use crate::{Error, Index, OpenOptions, models};
 use becr_encoder::{Encoder, Precision};
 use becr_groups::Rules;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
-use becr_index::{IndexBuilder, IntoDocument, Observer};
+use becr_index::{Folder, IndexBuilder, IntoDocument, Observer};
 use becr_model::{Model, QueryMode};
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,7 @@ impl Default for Build {
                 shard: None,
                 documents: Documents::Encoded,
                 mode: QueryMode::Composed,
+                folders: Vec::new(),
                 allow_empty: false,
             },
         }
@@ -141,6 +142,12 @@ impl Build {
     /// Memory for counting words and pairs, in bytes.
     pub fn count_memory(mut self, bytes: usize) -> Self {
         self.options.memory = bytes;
+        self
+    }
+
+    /// The folders that the documents come from: the index remembers them, and [`Index::sync`] keeps it in step.
+    pub fn folders(mut self, folders: Vec<Folder>) -> Self {
+        self.options.folders = folders;
         self
     }
 

@@ -76,6 +76,39 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The files of folders could not be read.
+    #[error(transparent)]
+    Corpus(#[from] becr_corpus::CorpusError),
+    /// The index has never been in step with folders, and none were named.
+    #[error("{}: this index does not know which folders its documents come from; name them", .0.display())]
+    NoFolders(PathBuf),
+    /// A folder's path that cannot be kept.
+    #[error("{}: the path of this folder is not UTF-8 and cannot be remembered; rename it", .0.display())]
+    FolderPath(PathBuf),
+    /// A sync would remove documents that were never part of the folders.
+    #[error(
+        "{}: {count} of its documents, such as \"{example}\", are in none of these folders and would be removed: a sync \
+         makes an index hold what the folders hold; say that they may be removed, or name all folders", index.display()
+    )]
+    Others {
+        /// The index.
+        index: PathBuf,
+        /// How many.
+        count: usize,
+        /// One of them.
+        example: String,
+    },
+    /// A sync would remove every document.
+    #[error(
+        "{}: there is no document in the folders, and {count} are in the index; check the folders, or say that none is \
+         what you mean", index.display()
+    )]
+    AllVanished {
+        /// The index.
+        index: PathBuf,
+        /// How many documents it has.
+        count: usize,
+    },
     /// Options that contradict each other.
     #[error("{0}")]
     Options(&'static str),

@@ -138,7 +138,7 @@ impl Index {
     }
 
     /// What is open, after a look whether there is something newer.
-    fn opened(&self) -> Result<Arc<Opened>, Error> {
+    pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
         let mut held = lock(&self.inner.opened);
         // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
         if let Ok(stamp) = Stamp::of(&self.inner.path)
@@ -234,6 +234,23 @@ impl Index {
         Ok(opened.options(&ranker, options)?.mode)
     }
 
+    /// Numbers of the documents, by name, that the head gives no weight: they do not count.
+    pub fn unweighted(&self) -> Result<Vec<String>, Error> {
+        let opened = self.opened()?;
+        if opened.obstacle(&self.inner.options).is_some() {
+            return Ok(Vec::new());
+        }
+        let head = opened.head(&self.inner.options)?;
+        let mut names = opened.store()?.snapshot()?.feature_names()?;
+        names.retain(|name| {
+            head.others
+                .features
+                .iter()
+                .all(|feature| &feature.name != name)
+        });
+        Ok(names)
+    }
+
     /// Whether documents are encoded or composed; `None` for a lexical index.
     pub fn documents_are(&self) -> Result<Option<Documents>, Error> {
         let opened = self.opened()?;
@@ -248,6 +265,13 @@ impl Index {
     /// The encoder of the index's model, loaded when first asked for.
     pub fn encoder(&self) -> Result<Arc<Encoder>, Error> {
         self.inner.options.encoder_of(&*self.opened()?)
+    }
+
+    /// What encodes documents, loaded when first asked for.
+    pub(crate) fn model_and_encoder(&self) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
+        let opened = self.opened()?;
+        let options = &self.inner.options;
+        Ok((options.model_of(&opened)?, options.encoder_of(&opened)?))
     }
 
     /// What the index's documents and token groups were encoded in.
@@ -274,9 +298,7 @@ impl Index {
         observer: &dyn Observer,
     ) -> Result<Changed, Error> {
         self.check_changeable()?;
-        let opened = self.opened()?;
-        let options = &self.inner.options;
-        let (model, encoder) = (options.model_of(&opened)?, options.encoder_of(&opened)?);
+        let (model, encoder) = self.model_and_encoder()?;
         let encoder = becr_index::full::DocumentEncoder::new(&model, &encoder)?;
         let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
         live.store().check_encoder(&model.encoder_id())?;

@@ -30,6 +30,7 @@
 //! | re-rank what another engine found | [`Index::rerank`], [`Candidate`] |
 //! | say why | [`Index::explain`], [`Reasons`], [`Snippet`] |
 //! | change it | [`Index::add`], [`Index::update`], [`Index::delete`], [`Index::compact`] |
+//! | keep it in step with folders | [`Index::sync`], [`SyncOptions`] |
 //! | ask several things of the same state | [`View`], [`Generation`] |
 //! | look after it | [`Index::stats`], [`Index::verify`] |
 //! | read files and folders | [`corpus`] |
@@ -67,13 +68,14 @@ mod rerank;
 mod search;
 mod snippet;
 mod stats;
+mod sync;
 mod view;
 
 pub use becr_encoder::{Encoder, Precision};
 pub use becr_groups::Rules;
 pub use becr_index::full::{FullSummary, Shard};
 pub use becr_index::{
-    Changed, Document, Existing, IndexError, IntoDocument, Observer, SourceError, Stage,
+    Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, SourceError, Stage,
     Verification,
 };
 pub use becr_model::{Head, Model, QueryMode};
@@ -85,11 +87,12 @@ pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDiffere
 pub use generation::Generation;
 pub use index::{Index, OpenOptions};
 pub use options::{Details, RankOptions, SearchOptions};
-pub use reasons::{Reasons, label};
+pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
 pub use snippet::{FAINTEST, Snippet, strength};
 pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
+pub use sync::{SyncOptions, SyncReport, folders};
 pub use view::View;
 
 /// Documents from files and folders: JSON lines, TSV, TREC, WARC, Markdown, HTML, text.

@@ -137,6 +137,14 @@ impl Opened {
         self.dir.join("model").join(HEAD_FILE)
     }
 
+    /// The head that the index is ranked with.
+    pub(crate) fn head(&self, options: &OpenOptions) -> Result<Head, Error> {
+        match &options.head {
+            Some(head) => Ok(head.clone()),
+            None => Ok(Head::read(&self.head_file())?),
+        }
+    }
+
     /// The ranker of the index.
     pub(crate) fn ranker(&self, options: &OpenOptions) -> Result<Arc<Ranker>, Error> {
         let mut held = lock(&self.ranker);
@@ -146,10 +154,7 @@ impl Opened {
         if let Some(obstacle) = self.obstacle(options) {
             return Err(obstacle);
         }
-        let head = match &options.head {
-            Some(head) => head.clone(),
-            None => Head::read(&self.head_file())?,
-        };
+        let head = self.head(options)?;
         let pieces = WordPieces::from_dir(&self.dir.join("model"))?;
         let ranker = Ranker::for_store(self.store()?.header(), head, pieces)?;
         let ranker = Arc::new(self.mixing(ranker)?);

@@ -1,6 +1,6 @@
 //! The largest contributions to a score, in a line.
 
-use becr_rank::{ContributionRow, Explanation, Part};
+use becr_rank::{ContributionRow, Explanation, FEEDBACK, Part};
 use serde::Serialize;
 use std::fmt;
 
@@ -43,10 +43,77 @@ impl fmt::Display for Reasons {
     }
 }
 
+/// What a row means, in plain words: for people who have not read the paper.
+pub fn plain(row: &ContributionRow) -> String {
+    match row.part {
+        Part::Deep if !row.name.contains(['_', ' ']) => format!("words close to \"{}\"", row.name),
+        Part::Deep if row.name == FEEDBACK => FEEDBACK.to_owned(),
+        Part::Deep => "what the text as a whole is about".to_owned(),
+        Part::Lexi => lexical(&row.name),
+        Part::Others if row.name == "cls" => {
+            "what the encoder makes of the document alone".to_owned()
+        }
+        Part::Others => format!("its {}", row.name),
+    }
+}
+
+/// Names of lexical features are made of a field, a measure and how it is summed up over the query's words.
+fn lexical(name: &str) -> String {
+    match name {
+        "first_stage" => return "its score in the first stage".to_owned(),
+        "sum_tfidf" => return "query words in title and text (tf-idf)".to_owned(),
+        "sum_bm25" => return "query words in title and text (BM25)".to_owned(),
+        _ => {}
+    }
+    let mut parts = name.split('_');
+    let field = match parts.next() {
+        Some("title") => "the title",
+        Some("body") => "the text",
+        _ => return name.replace('_', " "),
+    };
+    let measure = parts.next().unwrap_or_default();
+    let of = match parts.next() {
+        Some("max") => "the best",
+        Some("min") => "the weakest",
+        Some("avg") => "on average",
+        Some("sum") => "all together",
+        Some("pairs") => return format!("pairs of query words in {field}"),
+        _ => return name.replace('_', " "),
+    };
+    match measure {
+        "tfidf" => format!("query words in {field} (tf-idf, {of})"),
+        "bm25" => format!("query words in {field} (BM25, {of})"),
+        "proximity" => format!("query words close together in {field} ({of})"),
+        _ => name.replace('_', " "),
+    }
+}
+
 /// A row's name: query terms, which have neither underscores nor spaces, stand in quotes, features under their names.
 pub fn label(row: &ContributionRow) -> String {
     match row.part {
         Part::Deep if !row.name.contains(['_', ' ']) => format!("\"{}\"", row.name),
         _ => row.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lexical_feature_has_plain_words() {
+        for name in becr_rank::LEXICAL_FEATURES {
+            let row = |part| ContributionRow {
+                part,
+                name: name.to_owned(),
+                contribution: 1.0,
+            };
+            let plain = plain(&row(Part::Lexi));
+            assert!(
+                !plain.contains('_') && plain.contains(' '),
+                "{name}: {plain}"
+            );
+            assert_ne!(plain, name.replace('_', " "), "{name}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
-    Precision, QueryMode, RankOptions, SearchOptions, Stage, Variant,
+    Precision, QueryMode, RankOptions, SearchOptions, Stage, SyncOptions, Variant,
 };
 use becr_model::{
     Config, Feature, Head, Layers, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Settings,
@@ -616,4 +616,42 @@ fn an_index_stays_in_the_precision_it_was_built_in() {
         matches!(joined, Err(IndexError::Precision { .. })),
         "{joined:?}"
     );
+}
+
+/// A program keeps an index in step with folders; what it has open sees it.
+#[test]
+fn an_index_follows_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, notes) = (folder.path().join("index"), folder.path().join("notes"));
+    std::fs::create_dir(&notes).unwrap();
+    std::fs::write(notes.join("a.md"), "river bank").unwrap();
+    std::fs::write(notes.join("b.md"), "money loan").unwrap();
+    let folders = becr::folders(std::slice::from_ref(&notes)).unwrap();
+    let corpus = becr::corpus::Corpus::open_folders(&folders, &Default::default()).unwrap();
+    let (index, _) = Build::new()
+        .model(model(&folder.path().join("model")))
+        .folders(folders)
+        .run(&path, corpus, &())
+        .unwrap();
+    let again = Index::open(&path).unwrap();
+    std::fs::write(notes.join("a.md"), "fish boat").unwrap();
+    std::fs::remove_file(notes.join("b.md")).unwrap();
+    let options = SyncOptions::default();
+    let report = index.sync(&[], &options, &()).unwrap();
+    assert_eq!(report.difference.changed, ["a.md"]);
+    assert_eq!(report.difference.vanished, ["b.md"]);
+    assert_eq!((report.changed.replaced, report.changed.deleted), (1, 1));
+    assert_eq!(again.view().unwrap().documents().unwrap(), 1);
+    assert_eq!(again.file_of("a.md").unwrap(), Some(notes.join("a.md")));
+    assert_eq!(again.file_of("b.md").unwrap(), None);
+    // Nothing is left to do, so nothing is published.
+    let generation = again.reload().unwrap();
+    index.sync(&[], &options, &()).unwrap();
+    assert_eq!(again.reload().unwrap(), generation);
+    std::fs::remove_file(notes.join("a.md")).unwrap();
+    let refused = index.sync(&[], &options, &());
+    assert!(matches!(refused, Err(Error::Corpus(_))), "{refused:?}");
+    let (_others, _, plain) = built(3);
+    let refused = plain.sync(&[], &options, &());
+    assert!(matches!(refused, Err(Error::NoFolders(_))), "{refused:?}");
 }

@@ -60,9 +60,9 @@ pub(crate) struct Args {
     /// Seconds that each runtime is timed for, at least three passes.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Write the measurements as JSON.
+    /// Write the measurements as JSON; `-` is standard output, where they stand alone then.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Time our own encoder on the model in this directory and print it: what the benchmark calls itself with.
     #[arg(long, hide = true)]
     own: Option<PathBuf>,

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
     /// Also write the rows as JSON to this file.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 
     /// Token vectors (safetensors, f32 tensors of `[layers, tokens, dim]`, as `becr encode` writes them) on which to
     /// measure how well footprints estimate cosines.

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     mode: Mode,
     /// Also write the rows as JSON to this file.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Default, clap::ValueEnum)]

@@ -44,9 +44,9 @@ pub(crate) struct Args {
     /// Where to write; it must be a disk [default: the system's temporary folder].
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Write the measurements as JSON.
+    /// Write the measurements as JSON; `-` is standard output, where they stand alone then.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Take one measurement, described in a file, and print it: what the benchmark calls itself with.
     #[arg(long, hide = true, value_name = "FILE")]
     task: Option<PathBuf>,

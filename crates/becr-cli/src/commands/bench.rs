@@ -7,7 +7,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut out = output::stdout();
+    let mut out: Box<dyn Write> = match args.prints_json() {
+        true => Box::new(std::io::stderr()),
+        false => Box::new(output::stdout()),
+    };
     let mut console = Console {
         out: &mut out,
         note: |message| output::note(message),

@@ -60,7 +60,7 @@ impl From<OnExisting> for Existing {
 pub(crate) struct DeleteArgs {
     /// Directory of the index.
     index: PathBuf,
-    /// Ids of the documents to delete.
+    /// Ids of the documents to delete; `-` reads them from standard input, one a line.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Print what was done as JSON.
@@ -73,6 +73,9 @@ pub(crate) struct DeleteArgs {
 pub(crate) struct CompactArgs {
     /// Directory of the index.
     index: PathBuf,
+    /// Print the sizes as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Arguments of `becr merge`.
@@ -87,6 +90,9 @@ pub(crate) struct MergeArgs {
     /// Replace the index at --out.
     #[arg(long)]
     overwrite: bool,
+    /// Print what was made as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 impl AddArgs {
@@ -102,6 +108,21 @@ impl PutArgs {
 }
 
 impl DeleteArgs {
+    fn ids(&self) -> anyhow::Result<Vec<String>> {
+        let mut ids = Vec::new();
+        for id in &self.ids {
+            match id.as_str() {
+                "-" => {
+                    let lines = std::io::stdin().lines();
+                    ids.extend(lines.collect::<Result<Vec<_>, _>>()?);
+                }
+                id => ids.push(id.to_owned()),
+            }
+        }
+        ids.retain(|id| !id.is_empty());
+        Ok(ids)
+    }
+
     pub(crate) fn index(&self) -> &Path {
         &self.index
     }
@@ -134,17 +155,35 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
         .model(model)
         .encoder(encoder)
         .open(&args.index)?;
+    note_folders(&index)?;
     let mut corpus = args.corpus.open()?;
     let stages = progress::Stages::reading(&corpus);
     let documents = corpus.by_ref();
+    let before = index.unweighted()?;
     let changed = index.add(documents, existing, &stages);
     stages.clear();
     output::note_report(&corpus.skipped());
+    if index.unweighted()? != before {
+        super::index::note_unweighted(&index)?;
+    }
     print(changed?, args.json)
 }
 
+/// What an index that follows folders does with documents from elsewhere.
+fn note_folders(index: &Index) -> anyhow::Result<()> {
+    if let Some(folder) = index.folders()?.first() {
+        output::note(format_args!(
+            "This index follows {}: the next `becr sync` undoes what is not in its folders.",
+            folder.path.display()
+        ));
+    }
+    Ok(())
+}
+
 pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
-    let (changed, unknown) = Index::open(&args.index)?.delete(&args.ids)?;
+    let index = Index::open(&args.index)?;
+    note_folders(&index)?;
+    let (changed, unknown) = index.delete(&args.ids()?)?;
     print(changed, args.json)?;
     for id in &unknown {
         output::note(format_args!("no document \"{id}\""));
@@ -161,6 +200,10 @@ pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     let sizes = Index::open(&args.index)?.compact(&stages);
     stages.clear();
     let (before, after) = sizes?;
+    if args.json {
+        output::json(&serde_json::json!({ "bytes_before": before, "bytes": after }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = output::stdout();
     let (before, after) = (
         indicatif::BinaryBytes(before),
@@ -180,6 +223,11 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let documents = becr_index::merge(&args.parts, &args.out, args.overwrite, &stages);
     stages.clear();
     let documents = documents?;
+    if args.json {
+        let parts = args.parts.len();
+        output::json(&serde_json::json!({ "documents": documents, "parts": parts }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = output::stdout();
     writeln!(
         out,

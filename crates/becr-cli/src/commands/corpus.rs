@@ -3,7 +3,7 @@
 use crate::output;
 use anyhow::Context;
 use becr_corpus::{
-    Corpus, CorpusError, CorpusOptions, Format, Queries, Query, QueryOptions, SideFiles,
+    Corpus, CorpusError, CorpusOptions, Folder, Format, Queries, Query, QueryOptions, SideFiles,
     TopicField, read_queries,
 };
 use std::path::{Path, PathBuf};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct CorpusArgs {
     /// Files or folders to read, plain, gzip or zstd; `-` is standard input. Of a folder each file is read by its own
-    /// kind; what holds no documents is left out and named, and so are indexes of this program.
+    /// kind, but for what `.gitignore` and `.becrignore` name; what holds no documents is left out and named, and so are
+    /// indexes of this program. With several folders, ids begin with the folder's name.
     #[arg(required = true, value_name = "CORPUS")]
     corpus: Vec<PathBuf>,
     /// Format of the corpus, when it cannot be told from the files: jsonl, msmarco, trec, warc or folder. Of a folder only
@@ -61,6 +62,20 @@ impl From<OnError> for becr_eval::OnError {
 }
 
 impl CorpusArgs {
+    /// The folders that are the whole corpus, read as they are: an index of them can be kept in step with them.
+    pub(crate) fn folders(&self) -> Vec<Folder> {
+        let is_plain = self.format.is_none() && self.pagerank.is_none() && self.spam.is_none();
+        match is_plain && self.corpus.iter().all(|path| path.is_dir()) {
+            // A path that cannot be remembered is read all the same.
+            true => becr::folders(&self.corpus).unwrap_or_default(),
+            false => Vec::new(),
+        }
+    }
+
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.corpus.iter().any(|path| path == Path::new("-"))
+    }
+
     /// Opens the corpus.
     pub(crate) fn open(&self) -> Result<Corpus, CorpusError> {
         let options = CorpusOptions {
@@ -73,7 +88,10 @@ impl CorpusArgs {
             },
             ..CorpusOptions::default()
         };
-        Corpus::open(&self.corpus, &options)
+        match &self.folders()[..] {
+            [] => Corpus::open(&self.corpus, &options),
+            folders => Corpus::open_folders(folders, &options),
+        }
     }
 }
 

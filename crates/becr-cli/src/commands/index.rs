@@ -3,7 +3,7 @@
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
 use crate::{backend, models, output, progress};
-use becr::{Build, Documents, FullSummary, QueryMode, Shard};
+use becr::{Build, Documents, FullSummary, Index, QueryMode, Shard};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -99,6 +99,15 @@ struct Summary {
     documents_per_second: f64,
 }
 
+impl Args {
+    pub(crate) fn after_interrupt(&self) -> &'static str {
+        match self.lexical_only || self.corpus.reads_stdin() {
+            true => "nothing was built; the same command starts over",
+            false => "what is done is kept; the same command goes on where it stopped",
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let (built, skipped) = build(args)?;
@@ -115,8 +124,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
+    // What an index of texts, and of all of them, can be kept in step with.
+    let folders = match args.no_text || args.lexical_only || args.shard.is_some() {
+        true => Vec::new(),
+        false => args.corpus.folders(),
+    };
     let stages = progress::Stages::reading(&corpus);
-    let mut build = Build::new().overwrite(args.overwrite);
+    let mut build = Build::new().overwrite(args.overwrite).folders(folders);
     // Standard input cannot be read again: such a build cannot be gone on with.
     if let Some(identity) = args.corpus.identity(&corpus) {
         build = build.identity(identity);
@@ -129,7 +143,22 @@ fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     stages.clear();
     let skipped = corpus.skipped();
     output::note_report(&skipped);
-    Ok((built?.1, skipped.total_faults()))
+    let (index, built) = built?;
+    note_unweighted(&index)?;
+    Ok((built, skipped.total_faults()))
+}
+
+/// Says which numbers of the documents do not count, once: when they come in.
+pub(super) fn note_unweighted(index: &Index) -> anyhow::Result<()> {
+    let names = index.unweighted()?;
+    if !names.is_empty() {
+        output::note(format_args!(
+            "Numbers of the documents that do not count, as the model's head has no weight for them: {}. `becr train` learns \
+             weights.",
+            names.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 /// What an index with footprints takes beside documents.

@@ -16,6 +16,7 @@ mod rerank;
 mod search;
 mod shell;
 mod stats;
+mod sync;
 mod token_groups;
 #[cfg(feature = "train")]
 mod train;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Search(search::Args),
     Rerank(rerank::Args),
     Explain(explain::Args),
+    Sync(sync::Args),
     /// Add new documents to an index
     Add(change::AddArgs),
     /// Add documents to an index, in the place of those that have the same ids
@@ -81,6 +83,7 @@ impl Command {
             Self::Search(args) => Some(args.index()),
             Self::Rerank(args) => Some(args.index()),
             Self::Explain(args) => Some(args.index()),
+            Self::Sync(args) => args.index(),
             Self::Add(args) => Some(args.index()),
             Self::Update(args) => Some(args.index()),
             Self::Delete(args) => Some(args.index()),
@@ -89,6 +92,28 @@ impl Command {
             Self::Stats(args) => Some(args.index()),
             Self::Verify(args) => Some(args.index()),
             Self::Cost(args) => args.index(),
+            _ => None,
+        }
+    }
+}
+
+impl Command {
+    /// What ^C says: how to go on, where there is something to go on with.
+    pub(crate) fn after_interrupt(&self) -> Option<&'static str> {
+        match self {
+            Self::Index(args) => Some(args.after_interrupt()),
+            Self::Sync(_) => {
+                Some("what is done is kept; the same command goes on where it stopped")
+            }
+            Self::Add(_) => Some(
+                "documents that are in stay; the same command with --existing skip goes on with the others",
+            ),
+            Self::Update(_) => {
+                Some("documents that are in stay; the same command puts in all of them")
+            }
+            Self::Delete(_) => Some("the same command deletes what is still there"),
+            Self::Compact(_) => Some("the index is as it was; the same command starts over"),
+            Self::Merge(_) => Some("nothing was written; the same command starts over"),
             _ => None,
         }
     }
@@ -109,6 +134,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Search(args) => search::run(args),
         Command::Rerank(args) => rerank::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Sync(args) => sync::run(args),
         Command::Add(args) => change::add(args),
         Command::Update(args) => change::put(args, Existing::Replace),
         Command::Delete(args) => change::delete(args),

@@ -54,6 +54,9 @@ pub(crate) struct PrepareArgs {
     /// How to store the weights.
     #[arg(long, value_enum, default_value = "f32")]
     dtype: Dtype,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Copy a model with its weights stored in another number format.
@@ -70,6 +73,9 @@ pub(crate) struct ConvertArgs {
     /// How to store the weights.
     #[arg(long, value_enum)]
     dtype: Dtype,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -89,7 +95,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 fn convert(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     output::check_folder(&args.out)?;
     let model = Model::read(hub::directory(&args.model)?)?;
-    write(&model, &args.out, args.dtype)
+    write(&model, &args.out, args.dtype, args.json)
 }
 
 fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
@@ -116,7 +122,7 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
         bar.finish_and_clear();
         model.weights.centres = Some(centres);
     }
-    write(&model, &args.out, args.dtype)
+    write(&model, &args.out, args.dtype, args.json)
 }
 
 /// The first documents of each corpus.
@@ -131,7 +137,7 @@ fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<Document>> {
     Ok(sample)
 }
 
-fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
+fn write(model: &Model, to: &Path, dtype: Dtype, json: bool) -> anyhow::Result<ExitCode> {
     let storage = match dtype {
         Dtype::F32 => Storage::F32,
         Dtype::F16 => Storage::F16,
@@ -158,6 +164,12 @@ fn write(model: &Model, to: &Path, dtype: Dtype) -> anyhow::Result<ExitCode> {
         }
     }
     let bytes = std::fs::metadata(to.join("model.safetensors"))?.len();
+    if json {
+        let id = written.encoder_id();
+        let summary = serde_json::json!({ "model": to, "bytes": bytes, "encoder_id": id });
+        output::json(&summary)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = output::stdout();
     writeln!(
         out,

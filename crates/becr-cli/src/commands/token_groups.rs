@@ -85,6 +85,9 @@ pub(crate) enum Command {
         /// Memory to use.
         #[arg(long, default_value = "512MiB", value_name = "SIZE", value_parser = parse_size)]
         count_memory: u64,
+        /// Print what was counted as JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Add up the counts of several parts
     Merge {
@@ -94,6 +97,9 @@ pub(crate) enum Command {
         /// File of counts to write.
         #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
+        /// Print what was made as JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Choose the groups of an index from counts
     Select {
@@ -127,20 +133,27 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
             out,
             window,
             count_memory,
+            json,
         } => {
             let options = CountOptions {
                 window: *window,
                 memory: *count_memory as usize,
                 scratch: folder_of(out),
             };
-            count(corpus, &options, out)?;
+            let documents = count(corpus, &options, out)?;
+            if *json {
+                output::json(&serde_json::json!({ "counts": out, "documents": documents }))?;
+            }
         }
-        Command::Merge { counts, out } => {
+        Command::Merge { counts, out, json } => {
             let files: Vec<CountFile> = counts
                 .iter()
                 .map(|path| CountFile::open(path))
                 .collect::<Result<_, _>>()?;
             CountFile::merge(&files, out, &folder_of(out), 256 << 20)?;
+            if *json {
+                output::json(&serde_json::json!({ "counts": out, "parts": files.len() }))?;
+            }
         }
         Command::Select {
             counts,
@@ -163,20 +176,22 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Result<()> {
+fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Result<u64> {
     let mut corpus = corpus.open()?;
     let stages = progress::Stages::reading(&corpus);
     stages.begin(Stage::Counting, None);
     let mut counter = Counter::new(options);
+    let mut documents = 0;
     for document in corpus.by_ref() {
         let document = document?;
+        documents += 1;
         counter.add(&[&document.title, &document.text])?;
         stages.advance(1);
     }
     stages.clear();
     output::note_report(&corpus.skipped());
     counter.finish(out)?;
-    Ok(())
+    Ok(documents)
 }
 
 fn select(

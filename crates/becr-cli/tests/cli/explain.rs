@@ -69,6 +69,30 @@ fn the_difference_of_two_documents_adds_up() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
     assert!(!text.contains('\u{1b}'), "no colours in a file");
+    // Without --all the few largest reasons lead, largest first, and add up with the rest.
+    let short = run(folder.path(), &arguments).stdout;
+    for expected in [
+        "words close to \"bank\"",
+        "] scores ",
+        "than [d17]",
+        "--all shows them",
+    ] {
+        assert!(short.contains(expected), "{expected}: {short}");
+    }
+    assert!(
+        !short.contains("S_deep") && !short.contains("body_bm25"),
+        "{short}"
+    );
+    let lead = short.lines().skip(2).take_while(|line| !line.is_empty());
+    let values: Vec<f64> = lead
+        .map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
+        .collect();
+    let (rest, told) = values.split_last().unwrap();
+    assert!(told.is_sorted_by(|a, b| a.abs() >= b.abs()), "{short}");
+    assert!(
+        (told.iter().sum::<f64>() + rest - score(0)).abs() < 0.01,
+        "{short}"
+    );
 }
 
 #[test]
@@ -100,7 +124,10 @@ fn a_page_needs_nothing_else_and_escapes_what_it_shows() {
         "&amp;",
         "prefers-color-scheme",
         "data-s=",
-        "&lt;x&gt; less y",
+        "What makes &lt;x&gt; differ from y",
+        "class=\"bar up\"",
+        "smaller reasons",
+        "words close to &quot;river&quot;",
     ] {
         assert!(page.contains(expected), "{expected}");
     }
@@ -140,7 +167,7 @@ fn documents_that_are_odd() {
     assert_eq!(report["documents"][0]["rank"], Value::Null);
     for query in ["", "..."] {
         let text = run(folder.path(), &["explain", "index", query, "d3"]).stdout;
-        assert!(text.contains("S_deep is 0"), "{text}");
+        assert!(text.contains("knows no word of the query"), "{text}");
     }
     index(folder.path(), "all.jsonl", "bare", &["--no-text"]);
     let text = run(folder.path(), &["explain", "bare", "river", "d3"]).stdout;

@@ -15,7 +15,7 @@ fn kills() -> u64 {
     times("BECR_KILLS", 20)
 }
 
-fn ids(dir: &Path) -> BTreeSet<String> {
+pub(crate) fn ids(dir: &Path) -> BTreeSet<String> {
     let store = Store::open(&Manifest::read(dir).unwrap().store(dir)).unwrap();
     let snapshot = store.snapshot().unwrap();
     snapshot
@@ -157,5 +157,88 @@ fn an_interrupted_build_resumes_to_the_same_index() {
         assert_eq!(digest(folder, "killed"), digest(folder, "whole"));
         run(folder, &["verify", "killed"]);
         assert!(!folder.join("killed.partial").exists());
+    }
+}
+
+/// A folder changes to and fro, and each sync of it is killed: the index has documents of the one state or the other, and
+/// the next sync goes on.
+#[test]
+fn a_killed_sync_is_gone_on_with() {
+    let folder = folder();
+    let folder = folder.path();
+    let notes = folder.join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    let write = |round: u64| {
+        for number in 0..30 {
+            let path = notes.join(format!("{number}.md"));
+            match (number % 3, round % 2) {
+                // Always there, there in turn, and changed in turn.
+                (0, _) => std::fs::write(path, format!("river bank {number}")).unwrap(),
+                (1, 0) => std::fs::write(path, format!("money {number}")).unwrap(),
+                (1, _) => std::fs::remove_file(path).unwrap(),
+                (_, round) => {
+                    let text = "fish boat spring ".repeat(5 + number as usize * 3);
+                    std::fs::write(path, format!("{text} {round}")).unwrap();
+                }
+            }
+        }
+    };
+    let sync = ["sync", "live"];
+    write(0);
+    run(folder, &["sync", "live", "notes", "--model", "model"]);
+    let mut states = [digest(folder, "live"), String::new()];
+    let mut sets = [ids(&folder.join("live")), BTreeSet::new()];
+    write(1);
+    let span = time(folder, &sync);
+    states[1] = digest(folder, "live");
+    sets[1] = ids(&folder.join("live"));
+    let all: BTreeSet<String> = sets[0].union(&sets[1]).cloned().collect();
+    let both: BTreeSet<String> = sets[0].intersection(&sets[1]).cloned().collect();
+    let mut dice = Dice::new(13);
+    for round in 2..2 + kills() / 2 {
+        write(round);
+        let delay = span.mul_f64(dice.below(1000) as f64 / 1000.0);
+        let ended = kill_after(folder, &sync, delay);
+        let now = ids(&folder.join("live"));
+        assert!(now.is_subset(&all) && both.is_subset(&now), "round {round}");
+        run(folder, &["verify", "live"]);
+        if !ended {
+            run(folder, &sync);
+        }
+        let expected = &states[round as usize % 2];
+        assert_eq!(&digest(folder, "live"), expected, "round {round}");
+        let left = ["becr.sync", "becr.unfinished"].map(|name| folder.join("live").join(name));
+        assert!(left.iter().all(|path| !path.exists()), "round {round}");
+    }
+}
+
+/// A build of a folder by its first sync.
+#[test]
+fn a_killed_first_sync_is_gone_on_with() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("notes")).unwrap();
+    corpus(&folder.join("notes"), "all.jsonl", 0..100);
+    let whole = time(folder, &["sync", "whole", "notes", "--model", "model"]);
+    let sync = ["sync", "killed", "notes", "--model", "model"];
+    let mut dice = Dice::new(17);
+    for _ in 0..kills() / 8 {
+        let _ = std::fs::remove_dir_all(folder.join("killed"));
+        let ended = kill_after(
+            folder,
+            &sync,
+            whole.mul_f64(dice.below(1000) as f64 / 1000.0),
+        );
+        if !ended && !folder.join("killed").exists() && folder.join("killed.partial").exists() {
+            let outcome = crate::becr(folder, &["search", "killed", "river"]);
+            assert_eq!(outcome.code, Some(1));
+            let said = outcome.stderr;
+            assert!(
+                said.contains("was interrupted") || said.contains("not a BECR"),
+                "{said}"
+            );
+        }
+        run(folder, &sync);
+        assert_eq!(digest(folder, "killed"), digest(folder, "whole"));
     }
 }

@@ -1,6 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
 mod bench_engine;
+mod bench_json;
 mod bench_rank;
 mod composed;
 mod cost;
@@ -19,11 +20,13 @@ mod head;
 mod hub;
 mod index;
 mod kill;
+mod manners;
 mod modes;
 mod ranked;
 mod raw;
 mod rerank;
 mod search;
+mod sync;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "train"))]
@@ -46,6 +49,7 @@ fn becr(folder: &Path, arguments: &[&str]) -> Outcome {
         .current_dir(folder)
         // Not the user's own.
         .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env("BECR_CONFIG", "off")
         .output()
         .expect("becr starts");
     Outcome {

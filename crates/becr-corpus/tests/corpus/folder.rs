@@ -25,7 +25,7 @@ fn notes_in_a_deterministic_order() {
             document("a note.txt", "a note", "plain words"),
             document("b.md", "Owls", "They hunt mice."),
             document("empty.txt", "empty", ""),
-            document("sub/heading.htm", "A heading", "A heading text"),
+            document("sub/heading.htm", "A heading", "A heading\n\ntext"),
             document("sub/packed.txt.gz", "packed", "packed note"),
             document("sub/page.html", "Page", "café"),
         ]
@@ -234,5 +234,78 @@ fn ids_that_no_index_can_hold_are_named_by_line() {
     assert_eq!(
         (outcome.ids(), outcome.report.faults["id too long"]),
         (vec!["1"], 1)
+    );
+}
+
+/// Rules of `.gitignore`, with and without git, and of `.becrignore`, which wins.
+#[test]
+fn ignore_files_are_respected() {
+    let files = Files::new(&[
+        ("notes/.gitignore", b"*.log.txt\n/build/\n".as_slice()),
+        ("notes/.becrignore", b"!kept.log.txt\nprivate/\n"),
+        ("notes/a.md", b"yes"),
+        ("notes/x.log.txt", b"no"),
+        ("notes/kept.log.txt", b"yes"),
+        ("notes/build/b.md", b"no"),
+        ("notes/sub/build/c.md", b"yes"),
+        ("notes/sub/.gitignore", b"d.md\n"),
+        ("notes/sub/d.md", b"no"),
+        ("notes/private/e.md", b"no"),
+        ("repository/.gitignore", b"docs/out/\n"),
+        ("repository/.git/HEAD", b"ref: x\n"),
+        ("repository/docs/f.md", b"yes"),
+        ("repository/docs/out/g.md", b"no"),
+    ]);
+    let ids = |folder: &str| -> Vec<String> {
+        let outcome = files.read(&[folder], &CorpusOptions::default());
+        outcome.ids().into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(ids("notes"), ["a.md", "kept.log.txt", "sub/build/c.md"]);
+    assert_eq!(ids("repository/docs"), ["f.md"]);
+}
+
+#[test]
+fn several_folders_are_told_apart() {
+    let files = Files::new(&[
+        ("a/notes/README.md", b"one".as_slice()),
+        ("b/notes/README.md", b"two"),
+        ("c/x.md", b"three"),
+    ]);
+    let outcome = files.read(&["a/notes", "b/notes", "c"], &CorpusOptions::default());
+    assert_eq!(outcome.error, None);
+    let expected = ["a/notes/README.md", "b/notes/README.md", "c/x.md"];
+    assert_eq!(outcome.ids(), expected);
+}
+
+#[test]
+fn other_kinds_of_notes() {
+    let files = Files::new(&[
+        ("n/a.org", b"#+TITLE: Owls\n\n* Food\nmice\n".as_slice()),
+        ("n/b.rst", b"Owls\n====\n\nhunt mice\n"),
+        ("n/c.RS", b"fn main() {}\n"),
+        ("n/d.md", b"---\ntitle: \"On owls\"\n---\n# Barn\n\nhunt\n"),
+        ("n/e.docx", b"no archive"),
+        ("n/f.pdf", b"%PDF-1.4"),
+    ]);
+    let skip = CorpusOptions {
+        on_error: becr_corpus::OnError::Skip,
+        ..CorpusOptions::default()
+    };
+    let outcome = files.read(&["n"], &skip);
+    assert_eq!(outcome.error, None);
+    assert_eq!(
+        outcome.documents,
+        [
+            document("a.org", "Owls", "Food\n\nmice"),
+            document("b.rst", "Owls", "hunt mice"),
+            document("c.RS", "c.RS", "fn main() {}"),
+            document("d.md", "On owls", "Barn\n\nhunt"),
+        ]
+    );
+    let report = outcome.report.to_string();
+    assert!(report.contains("e.docx: damaged docx data"), "{report}");
+    assert!(
+        report.contains("`pdftotext`") && report.contains("f.pdf"),
+        "{report}"
     );
 }

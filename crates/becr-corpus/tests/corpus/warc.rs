@@ -83,7 +83,7 @@ fn standard_records_and_what_is_left_out() {
     assert_eq!(
         outcome.documents,
         [
-            document("urn:uuid:a", "", "Page WARC/1.0 is a format"),
+            document("urn:uuid:a", "", "Page\n\nWARC/1.0 is a format"),
             document("urn:uuid:e", "", "plain text of a page")
         ]
     );

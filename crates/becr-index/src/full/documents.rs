@@ -36,9 +36,9 @@ impl FullBuild<'_> {
                     Ok(document) => document,
                     Err(error) => return Some(Err(error)),
                 };
-                observer.advance(1);
                 place += 1;
                 if shard.is_some_and(|shard| !shard.has(place - 1)) {
+                    observer.resumed(1);
                     continue;
                 }
                 // A snapshot for each: one that lives through all commits keeps the store from using freed pages again.
@@ -47,7 +47,10 @@ impl FullBuild<'_> {
                     .and_then(|snapshot| snapshot.number(&document.id));
                 match known {
                     Ok(None) => return Some(Ok(document)),
-                    Ok(Some(_)) => resumed += 1,
+                    Ok(Some(_)) => {
+                        resumed += 1;
+                        observer.resumed(1);
+                    }
                     Err(error) => return Some(Err(error.into())),
                 }
             }
@@ -63,6 +66,7 @@ impl FullBuild<'_> {
                 writer.flush().map(drop)
             });
             let encoded = encoder.footprints_for(&store, documents, |document, footprints| {
+                observer.advance(1);
                 send.send((document, footprints))
                     .map_err(|_| writer_ended())
             });

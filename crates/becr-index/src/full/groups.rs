@@ -134,13 +134,11 @@ impl FullBuild<'_> {
                     let batch: Vec<TokenGroup> = batch
                         .map(|entry| Ok(entry?.group))
                         .collect::<Result<_, IndexError>>()?;
-                    let steps = batch.len() as u64;
-                    if steps == 0 {
+                    if batch.is_empty() {
                         return Ok(());
                     }
-                    let groups = self.encode_batch(&store, batch, &mut words)?;
+                    let groups = self.encode_batch(&store, batch, &mut words, observer)?;
                     send.send(groups).map_err(|_| writer_ended())?;
-                    observer.advance(steps);
                 }
             };
             let encoded = encode();
@@ -160,21 +158,27 @@ impl FullBuild<'_> {
         store: &Store,
         batch: Vec<TokenGroup>,
         words: &mut WordCache,
+        observer: &dyn Observer,
     ) -> Result<Vec<(TokenGroup, Vec<u8>)>, IndexError> {
         let snapshot = store.snapshot()?;
         let mut missing = Vec::new();
         let mut groups = Vec::new();
         for group in batch {
             if snapshot.group(&group)?.is_some() {
+                observer.resumed(1);
                 continue;
             }
             match words.get(&group).map(<[u8]>::to_vec) {
-                Some(bytes) => groups.push((group, bytes)),
+                Some(bytes) => {
+                    observer.resumed(1);
+                    groups.push((group, bytes));
+                }
                 None => missing.push(group),
             }
         }
         drop(snapshot);
-        let encoded = self.encoder.groups(&missing)?;
+        let told = |encoded: usize| observer.advance(encoded as u64);
+        let encoded = self.encoder.groups_observed(&missing, told)?;
         for (group, encoded) in missing.into_iter().zip(&encoded) {
             let values = encoded.footprints.iter().chain(&encoded.packed);
             let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();

@@ -35,7 +35,7 @@ use crate::manifest::{Manifest, ModelReference};
 use crate::size::size_of_tree;
 use crate::spool::Spool;
 use crate::staging::Staging;
-use crate::{Document, IndexError, IntoDocument, Observer, Stage};
+use crate::{Document, Folder, IndexError, IntoDocument, Observer, Stage};
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
 use becr_model::{HEAD_FILE, Head, MIXER_FILE, Model, QueryMode, Storage};
@@ -88,6 +88,9 @@ pub struct BuildOptions {
     /// How queries will be read. For encoded queries alone no token groups are counted, chosen or encoded.
     #[serde(skip_serializing_if = "is_composed")]
     pub mode: QueryMode,
+    /// The folders that the documents come from, for the index to remember.
+    #[serde(skip)]
+    pub folders: Vec<Folder>,
     /// Build an index even if there is no document, to add some later.
     #[serde(skip)]
     pub allow_empty: bool,
@@ -333,6 +336,7 @@ impl FullBuild<'_> {
         Manifest {
             model,
             mode: self.options.mode,
+            folders: self.options.folders.clone(),
             ..Manifest::default()
         }
         .write(dir)

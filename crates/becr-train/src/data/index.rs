@@ -122,6 +122,7 @@ impl Making<'_> {
                 shard: None,
                 documents: Documents::Encoded,
                 mode: becr_model::QueryMode::Composed,
+                folders: Vec::new(),
                 allow_empty: false,
             },
         };

@@ -78,6 +78,7 @@ impl Sample {
                 shard: None,
                 documents: Documents::Encoded,
                 mode: becr_model::QueryMode::Composed,
+                folders: Vec::new(),
                 allow_empty: false,
             },
         };

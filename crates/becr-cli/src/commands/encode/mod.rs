@@ -10,6 +10,7 @@ use becr_model::Layers;
 use becr_text::pieces::Pieces;
 use serde::Serialize;
 use serde_json::json;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -42,15 +43,18 @@ pub(crate) struct Args {
     /// A text; may be given several times. They are encoded as one batch.
     #[arg(long, required_unless_present = "file", allow_hyphen_values = true)]
     text: Vec<String>,
-    /// A file: .jsonl gives one text per document, anything else is one text.
+    /// A file: .jsonl gives one text per document, anything else is one text; `-` is standard input.
     #[arg(long)]
     file: Option<PathBuf>,
-    /// File to write: .safetensors or .json.
+    /// File to write: .safetensors or .json; `-` is JSON on standard output.
     #[arg(long)]
     out: PathBuf,
     /// Hidden states to keep: all, 5 (0, 1, 2, 3 and the last), 1 (the last), or a list such as 0,3,6.
     #[arg(long, default_value = "all")]
     layers: Layers,
+    /// Write JSON, whatever the name ends in.
+    #[arg(long)]
+    json: bool,
     /// Write footprints instead of vectors.
     #[arg(long)]
     footprints: bool,
@@ -65,9 +69,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .and_then(|extension| extension.to_str())
     {
         Some("json") => true,
+        _ if args.json || output::is_standard(&args.out) => true,
         Some("safetensors") => false,
         _ => bail!(
-            "{}: the name must end in .safetensors or .json",
+            "{}: the name must end in .safetensors or .json, or be - for JSON on standard output",
             args.out.display()
         ),
     };
@@ -118,8 +123,12 @@ fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
                 documents.push(document?);
             }
         } else {
-            let bytes =
-                std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let mut bytes = Vec::new();
+            match output::is_standard(path) {
+                true => std::io::stdin().read_to_end(&mut bytes).map(drop),
+                false => std::fs::read(path).map(|read| bytes = read),
+            }
+            .with_context(|| format!("cannot read {}", path.display()))?;
             let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))?;
             documents.push(Document::new("", "", text));
         }

@@ -77,7 +77,12 @@ pub(super) fn json(
     header["texts"] = texts.into();
     let mut bytes = serde_json::to_vec(&header)?;
     bytes.push(b'\n');
-    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    use std::io::Write;
+    match crate::output::is_standard(path) {
+        true => std::io::stdout().lock().write_all(&bytes),
+        false => std::fs::write(path, bytes),
+    }
+    .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Vectors as numbers per layer and token; footprints as hexadecimal, eight digits per 32 bits, bit 0 last in each.

@@ -1,12 +1,14 @@
 //! An explanation as one HTML file that needs nothing else.
 
 use super::shade::{Stretch, stretches};
-use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, label, strength};
+use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, plain, strength};
 use becr_basics::escape;
-use becr_rank::{ContributionRow, FeaturePart, Part, QueryTerm, ShadedWord, TermPart};
+use becr_rank::{ContributionRow, FeaturePart, QueryTerm, ShadedWord, TermPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
+/// Reasons that are not folded away.
+const TOLD: usize = 8;
 
 pub(super) fn page(report: &ExplainAnswer) -> String {
     let query = escape(&report.query);
@@ -17,15 +19,14 @@ pub(super) fn page(report: &ExplainAnswer) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{query}</title>\n<style>\n{}</style>\n</head>\n<body>\n<h1>{query}</h1>\n\
-         <p>Why these scores: S = S_deep + S_lexi + S_others.</p>\n{}{}{}\
-         <div class=\"columns\">\n{documents}</div>\n\
+         <title>{query}</title>\n<style>\n{}</style>\n</head>\n<body>\n<h1>{query}</h1>\n{}\
+         <div class=\"columns\">\n{documents}</div>\n{}{}\
          <script type=\"application/json\" id=\"hues\">{hues:?}</script>\n<script>\n{script}</script>\n\
          </body>\n</html>\n",
         include_str!("page.css"),
+        choice(report),
         difference(report),
         terms(report),
-        choice(report),
     )
 }
 
@@ -48,10 +49,9 @@ fn terms(report: &ExplainAnswer) -> String {
         )
     };
     let rows: String = report.terms.iter().map(row).collect();
-    table(
-        "The query's terms",
-        &["term", "weight", "composed of"],
-        &rows,
+    let table = table("", &["term", "weight", "composed of"], &rows);
+    format!(
+        "<details><summary>What the query's words weigh and are composed of</summary>\n{table}</details>\n"
     )
 }
 
@@ -68,14 +68,16 @@ fn choice(report: &ExplainAnswer) -> String {
     format!(
         "<fieldset><legend>Words are shaded by similarity to</legend>\n\
          <label><input type=\"radio\" name=\"term\" value=\"all\" checked> the closest term</label>\n\
-         {labels}</fieldset>\n"
+         {labels}</fieldset>\n\
+         <p class=\"key\">The stronger the colour, the closer a word is to the query's; the numbers show when you point at \
+         it. <span class=\"bar up\"></span> speaks for a document, <span class=\"bar down\"></span> against it.</p>\n"
     )
 }
 
 fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     let explanation = &document.explanation;
     let place = match (document.rank, document.first_stage_rank) {
-        (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
+        (Some(rank), Some(first)) => format!("rank {rank} (BM25: {first})"),
         _ => "not among the candidates of BM25".to_owned(),
     };
     let text = match &document.shading {
@@ -86,56 +88,72 @@ fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
         ),
         None => "<p>The index keeps no texts.</p>\n".to_owned(),
     };
-    let parts = [
-        ("S_deep", explanation.deep),
-        ("S_lexi", explanation.lexi),
-        ("S_others", explanation.others),
-    ];
-    let parts: String = parts
-        .iter()
-        .map(|(name, value)| format!("<tr><td>{name}</td>{}</tr>\n", number(*value)))
-        .collect();
-    let score = number(explanation.score);
-    let parts = format!("{parts}<tr class=\"sum\"><td>S</td>{score}</tr>\n");
-    let rows: String = explanation.rows().iter().map(row).collect();
-    let features = explanation
-        .document_vector
-        .iter()
-        .chain(&explanation.feedback)
-        .chain(&explanation.lexical)
-        .chain(&explanation.features);
-    let features: String = features.map(feature).collect();
     format!(
-        "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>{place}</p>\n{text}{}{}{}{}</section>\n",
+        "<section>\n<h2>{} <span class=\"id\">{}</span></h2>\n<p>score {:.3}, {place}</p>\n{text}{}{}</section>\n",
         escape(&document.title),
         escape(&document.id),
-        table("Parts", &["part", "contribution"], &parts),
-        table("Contributions", &["part", "", "contribution"], &rows),
-        table(
-            "Features",
-            &["feature", "value", "standardised", "weight", "contribution"],
-            &features
-        ),
+        explanation.score,
+        reasons(document),
         kernels(report, document),
     )
 }
 
-fn row(row: &ContributionRow) -> String {
-    let (part, name) = (part(row.part), escape(&label(row)));
-    let value = number(row.contribution);
-    format!("<tr><td>{part}</td><td>{name}</td>{value}</tr>\n")
+/// Every contribution to a score, largest first; the smaller ones are folded away.
+fn reasons(document: &ExplainedDocument) -> String {
+    let explanation = &document.explanation;
+    let nothing = || std::iter::repeat_n(None, explanation.terms.len());
+    let features = nothing()
+        .chain(explanation.document_vector.iter().map(Some))
+        .chain(explanation.feedback.iter().map(Some))
+        .chain(explanation.lexical.iter().map(Some))
+        .chain(explanation.cls.map(|_| None))
+        .chain(explanation.features.iter().map(Some));
+    let mut rows: Vec<_> = explanation.rows().into_iter().zip(features).collect();
+    rows.sort_by(|(a, _), (b, _)| b.contribution.abs().total_cmp(&a.contribution.abs()));
+    let largest = rows.first().map_or(0.0, |(row, _)| row.contribution.abs());
+    let told = rows.len().min(TOLD);
+    let html = |rows: &[(ContributionRow, Option<&FeaturePart>)]| -> String {
+        rows.iter()
+            .map(|(row, feature)| reason(row, *feature, largest))
+            .collect()
+    };
+    let columns = ["reason", "", "contribution", "value", "weight"];
+    let sum = format!(
+        "<p>Deep matching {:+.3}, words {:+.3}, others {:+.3}.</p>\n",
+        explanation.deep, explanation.lexi, explanation.others
+    );
+    let mut shown = table("Why", &columns, &html(&rows[..told])) + &sum;
+    if rows.len() > told {
+        let rest = table("", &columns, &html(&rows[told..]));
+        let count = rows.len() - told;
+        shown +=
+            &format!("<details><summary>{count} smaller reasons</summary>\n{rest}</details>\n");
+    }
+    format!("<div class=\"reasons\">\n{shown}</div>\n")
 }
 
-fn feature(feature: &FeaturePart) -> String {
-    let value = feature
-        .value
-        .map_or("missing".into(), |v| format!("{v:.4}"));
+fn reason(row: &ContributionRow, feature: Option<&FeaturePart>, largest: f64) -> String {
+    let value = |part: Option<f32>| match (feature, part) {
+        (Some(_), None) => "missing".to_owned(),
+        (_, Some(value)) => format!("{value:.3}"),
+        (None, None) => String::new(),
+    };
     format!(
-        "<tr><td>{}</td><td class=\"n\">{value}</td><td class=\"n\">{:.3}</td><td class=\"n\">{:.4}</td>{}</tr>\n",
-        escape(&feature.name),
-        feature.standardised,
-        feature.weight,
-        number(feature.contribution)
+        "<tr><td>{}</td>{}{}<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        escape(&plain(row)),
+        bar(row.contribution, largest),
+        number(row.contribution),
+        value(feature.and_then(|feature| feature.value)),
+        feature.map_or(String::new(), |feature| format!("{:.3}", feature.weight)),
+    )
+}
+
+/// A bar as long as a contribution is large.
+fn bar(value: f64, largest: f64) -> String {
+    let sign = if value < 0.0 { "down" } else { "up" };
+    let width = 100.0 * value.abs() / largest.max(1e-9);
+    format!(
+        "<td class=\"bars\"><span class=\"bar {sign}\" style=\"width:{width:.0}%\"></span></td>"
     )
 }
 
@@ -145,28 +163,35 @@ fn difference(report: &ExplainAnswer) -> String {
         return String::new();
     };
     let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
-    let rows = difference.rows.iter().zip(ours).zip(theirs);
-    let rows = rows.map(|((row, ours), theirs)| {
-        let cells = [ours.contribution, theirs.contribution, row.contribution];
-        let (part, name) = (part(row.part), escape(&label(row)));
+    let mut rows: Vec<_> = difference.rows.iter().zip(ours).zip(theirs).collect();
+    rows.sort_by(|((a, _), _), ((b, _), _)| b.contribution.abs().total_cmp(&a.contribution.abs()));
+    let largest = rows
+        .first()
+        .map_or(0.0, |((row, _), _)| row.contribution.abs());
+    let row = |((row, ours), theirs): &((&ContributionRow, ContributionRow), ContributionRow)| {
+        let cells = [row.contribution, ours.contribution, theirs.contribution];
         let cells: String = cells.into_iter().map(number).collect();
-        format!("<tr><td>{part}</td><td>{name}</td>{cells}</tr>\n")
-    });
+        let bar = bar(row.contribution, largest);
+        format!("<tr><td>{}</td>{bar}{cells}</tr>\n", escape(&plain(row)))
+    };
+    let told = rows.len().min(TOLD);
+    let columns = ["reason", "", "difference", &first.id, &second.id];
     let (a, b) = (&first.explanation, &second.explanation);
-    let sums = [
-        ("S_deep", a.deep, b.deep),
-        ("S_lexi", a.lexi, b.lexi),
-        ("S_others", a.others, b.others),
-        ("S", a.score, b.score),
-    ];
-    let sums = sums.into_iter().map(|(name, a, b)| {
-        let cells: String = [a, b, a - b].into_iter().map(number).collect();
-        format!("<tr class=\"sum\"><td>{name}</td><td></td>{cells}</tr>\n")
-    });
-    let rows: String = rows.chain(sums).collect();
-    let title = format!("{} less {}", first.id, second.id);
-    let columns = ["part", "", &first.id, &second.id, "difference"];
-    table(&title, &columns, &rows)
+    let sums: String = [a.score - b.score, a.score, b.score]
+        .into_iter()
+        .map(number)
+        .collect();
+    let largest_rows: String = rows[..told].iter().map(row).collect();
+    let sum = format!("<tr class=\"sum\"><td>all together</td><td></td>{sums}</tr>\n");
+    let title = format!("What makes {} differ from {}", first.id, second.id);
+    let mut shown = table(&title, &columns, &(largest_rows + &sum));
+    if rows.len() > told {
+        let rest: String = rows[told..].iter().map(row).collect();
+        let (rest, count) = (table("", &columns, &rest), rows.len() - told);
+        shown +=
+            &format!("<details><summary>{count} smaller reasons</summary>\n{rest}</details>\n");
+    }
+    shown
 }
 
 /// The deep part by layer and kernel: of all terms together, and of each.
@@ -201,29 +226,19 @@ fn layers(report: &ExplainAnswer, title: &str, terms: &[&TermPart]) -> String {
     table(title, &columns, &rows)
 }
 
-fn part(part: Part) -> &'static str {
-    match part {
-        Part::Deep => "deep",
-        Part::Lexi => "lexi",
-        Part::Others => "others",
-    }
-}
-
 /// A table of finished rows.
 fn table(title: &str, columns: &[&str], rows: &str) -> String {
     let mut header = String::new();
     for column in columns {
-        let is_text = matches!(
-            *column,
-            "" | "part" | "term" | "composed of" | "feature" | "layer"
-        );
+        let is_text = matches!(*column, "" | "reason" | "term" | "composed of" | "layer");
         let class = if is_text { "" } else { " class=\"n\"" };
         header += &format!("<th{class}>{}</th>", escape(column));
     }
-    format!(
-        "<h3>{}</h3>\n<div class=\"wide\"><table>\n<tr>{header}</tr>\n{rows}</table></div>\n",
-        escape(title)
-    )
+    let title = match title {
+        "" => String::new(),
+        title => format!("<h3>{}</h3>\n", escape(title)),
+    };
+    format!("{title}<div class=\"wide\"><table>\n<tr>{header}</tr>\n{rows}</table></div>\n")
 }
 
 /// A contribution, coloured by its sign.

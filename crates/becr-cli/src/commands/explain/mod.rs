@@ -13,9 +13,10 @@ use std::process::ExitCode;
 
 /// Explain the score of a document, or the difference of two
 ///
-/// Scores are sums, so they can be taken apart: by part (deep, lexi, others), by query
-/// term, by layer and kernel, by feature with its weight. With two documents, the
-/// difference of their scores is taken apart the same way; its rows add up to it. The
+/// The few largest reasons come first, in plain words; --all shows every one. Scores
+/// are sums, so they can be taken apart: by part (deep, lexi, others), by query term,
+/// by layer and kernel, by feature with its weight. With two documents, the difference
+/// of their scores is taken apart the same way; its rows add up to it. The
 /// document's words are shaded by how similar they are to the query's terms, each in
 /// the colour of the term that it is closest to.
 ///
@@ -48,7 +49,10 @@ pub(crate) struct Args {
     /// Shade the words by their similarity to this query term alone.
     #[arg(long, value_name = "WORD", conflicts_with_all = ["json", "html"])]
     term: Option<String>,
-    /// Print the table of layers and kernels for every query term too.
+    /// Print every contribution, with values and weights.
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    all: bool,
+    /// Print the table of layers and kernels for every query term too; implies --all.
     #[arg(long, conflicts_with_all = ["json", "html"])]
     kernels: bool,
     /// How many candidates of the first stage the list has.
@@ -88,6 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn report(args: &Args) -> anyhow::Result<ExplainAnswer> {
+    super::search::syntax::check(&args.query)?;
     let index = args.rank.open_ranked(&args.index)?;
     let asked: Vec<&str> = std::iter::once(&args.document)
         .chain(&args.other)

@@ -5,13 +5,16 @@ use super::paint::Paint;
 use super::shade::{nearest_words, stretches};
 use crate::output;
 use anyhow::Context;
-use becr::{ExplainAnswer, ExplainedDocument, QueryMode, label};
+use becr::{ExplainAnswer, ExplainedDocument, QueryMode, Reasons, label, plain};
 use becr_eval::Table;
-use becr_rank::{FeaturePart, OWN_BM25, Part, Shading, TermPart};
+use becr_rank::{ContributionRow, FeaturePart, OWN_BM25, Part, ShadedWord, Shading, TermPart};
 use std::io::Write;
 
 /// Words of the document that are listed for a term.
 const NEAREST: usize = 6;
+/// Words that are named beside a reason, if they are at least this similar.
+const FEW: usize = 3;
+const NEAR: f32 = 0.5;
 
 pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
     let mut out = output::stdout();
@@ -19,23 +22,120 @@ pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
         Some(word) => Some(term_of(report, word)?),
         None => None,
     };
-    terms(&mut out, report)?;
-    for document in &report.documents {
-        score(&mut out, report, document, args.kernels)?;
+    let all = args.all || args.kernels;
+    if report.terms.is_empty() {
+        writeln!(out, "The index knows no word of the query.")?;
     }
-    difference(&mut out, report)?;
+    for document in &report.documents {
+        lead(&mut out, report, document, all)?;
+    }
+    lead_difference(&mut out, report, all)?;
+    if all {
+        writeln!(out)?;
+        terms(&mut out, report)?;
+        for document in &report.documents {
+            score(&mut out, report, document, args.kernels)?;
+        }
+        difference(&mut out, report)?;
+    }
     for document in &report.documents {
         match &document.shading {
             Some(shading) => shaded(&mut out, report, &document.id, shading, term)?,
             None => writeln!(
                 out,
-                "\n[{}]: the index keeps no texts",
+                "[{}]: the index keeps no texts",
                 output::printable(&document.id)
             )?,
         }
     }
     out.flush()?;
     Ok(())
+}
+
+/// The few largest reasons for a score, in plain words.
+fn lead(
+    out: &mut impl Write,
+    report: &ExplainAnswer,
+    document: &ExplainedDocument,
+    all: bool,
+) -> anyhow::Result<()> {
+    let title = output::printable(&document.title);
+    let id = output::printable(&document.id);
+    writeln!(out, "{}  [{id}]", output::bold(&title))?;
+    let score = document.explanation.score;
+    writeln!(out, "score {score:.3}, {}; most of it is", place(document))?;
+    let near = |row: &ContributionRow| -> String {
+        let term = report.terms.iter().position(|term| term.word == row.name);
+        let (Part::Deep, Some(term), Some(shading)) = (row.part, term, &document.shading) else {
+            return String::new();
+        };
+        let near = nearest_words(fields(shading), term, FEW).into_iter();
+        let near: Vec<String> = near
+            .filter(|(_, similarity)| *similarity >= NEAR)
+            .map(|(word, similarity)| format!("{} {similarity:.2}", output::printable(&word)))
+            .collect();
+        match near.is_empty() {
+            true => String::new(),
+            false => format!(": {}", near.join(", ")),
+        }
+    };
+    reasons(out, document.explanation.rows(), near, all)
+}
+
+/// The largest of some contributions, largest first, and the sum of the others.
+fn reasons(
+    out: &mut impl Write,
+    rows: Vec<ContributionRow>,
+    more: impl Fn(&ContributionRow) -> String,
+    all: bool,
+) -> anyhow::Result<()> {
+    let sum = |rows: &[ContributionRow]| rows.iter().map(|row| row.contribution).sum::<f64>();
+    let (total, count) = (sum(&rows), rows.len());
+    let told = Reasons::largest(rows).0;
+    for row in &told {
+        let (value, name) = (row.contribution, plain(row));
+        writeln!(
+            out,
+            "  {value:>+8.3}  {}{}",
+            output::printable(&name),
+            more(row)
+        )?;
+    }
+    if told.len() < count {
+        let hint = if all { "" } else { " (--all shows them)" };
+        let rest = total - sum(&told);
+        let others = count - told.len();
+        writeln!(
+            out,
+            "  {rest:>+8.3}  the other {others} together, each smaller{hint}"
+        )?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// What makes the first of two documents come before the second, or behind it.
+fn lead_difference(out: &mut impl Write, report: &ExplainAnswer, all: bool) -> anyhow::Result<()> {
+    let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
+        return Ok(());
+    };
+    let (one, other) = (output::printable(&first.id), output::printable(&second.id));
+    let (amount, less) = match difference.score < 0.0 {
+        true => (-difference.score, "less"),
+        false => (difference.score, "more"),
+    };
+    writeln!(
+        out,
+        "[{one}] scores {amount:.3} {less} than [{other}], most of all by"
+    )?;
+    reasons(out, difference.rows.clone(), |_| String::new(), all)
+}
+
+fn place(document: &ExplainedDocument) -> String {
+    match (document.rank, document.first_stage_rank) {
+        (Some(rank), Some(first)) => format!("rank {rank} (BM25: {first})"),
+        _ => "not among the candidates of BM25".to_owned(),
+    }
 }
 
 fn term_of(report: &ExplainAnswer, word: &str) -> anyhow::Result<usize> {
@@ -90,11 +190,7 @@ fn score(
     let explanation = &document.explanation;
     let title = output::printable(&document.title);
     writeln!(out, "\n[{}]  {title}", output::printable(&document.id))?;
-    let place = match (document.rank, document.first_stage_rank) {
-        (Some(rank), Some(first)) => format!("rank {rank}, BM25 rank {first}"),
-        _ => "not among the candidates of BM25".to_owned(),
-    };
-    writeln!(out, "S         {:>9.4}   {place}", explanation.score)?;
+    writeln!(out, "S         {:>9.4}", explanation.score)?;
     writeln!(out, "S_deep    {:>9.4}", explanation.deep)?;
     for part in &explanation.terms {
         let name = format!("\"{}\"", part.term.word);
@@ -220,6 +316,13 @@ fn cells_of(part: &str, name: &str, [ours, theirs, difference]: [f64; 3]) -> Vec
     ]
 }
 
+fn fields(shading: &Shading) -> [(&str, &[ShadedWord]); 2] {
+    [
+        (&shading.title, &shading.title_words),
+        (&shading.text, &shading.text_words),
+    ]
+}
+
 /// The text, its words shaded by their similarity to a term, or each to the term it is closest to.
 fn shaded(
     out: &mut impl Write,
@@ -230,7 +333,7 @@ fn shaded(
 ) -> anyhow::Result<()> {
     let words: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
     let paint = Paint::new(words.clone(), term);
-    writeln!(out, "\n[{}] {}", output::printable(id), paint.legend())?;
+    writeln!(out, "[{}] {}", output::printable(id), paint.legend())?;
     for (text, words) in [
         (&shading.title, &shading.title_words),
         (&shading.text, &shading.text_words),
@@ -244,14 +347,8 @@ fn shaded(
             writeln!(out, "{painted}")?;
         }
     }
-    let fields = || {
-        [
-            (shading.title.as_str(), shading.title_words.as_slice()),
-            (shading.text.as_str(), shading.text_words.as_slice()),
-        ]
-    };
     for (number, word) in words.iter().enumerate() {
-        let near = nearest_words(fields(), number, NEAREST).into_iter();
+        let near = nearest_words(fields(shading), number, NEAREST).into_iter();
         let near: Vec<String> = near
             .map(|(word, similarity)| format!("{word} {similarity:.2}"))
             .collect();

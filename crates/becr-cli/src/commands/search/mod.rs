@@ -1,6 +1,8 @@
 //! `becr search`: one query to read, or a file of queries to a TREC run.
 
 mod batch;
+mod open;
+pub(super) mod syntax;
 mod text;
 
 use super::at_least_one;
@@ -54,6 +56,9 @@ pub(crate) struct Args {
     /// Tell of each result what speaks for it: the largest contributions to its score.
     #[arg(long, conflicts_with = "queries")]
     explain: bool,
+    /// Open the file of this result, by its rank, with the program of your desktop or of $BECR_OPENER.
+    #[arg(long, value_name = "RANK", conflicts_with = "queries", value_parser = at_least_one)]
+    open: Option<usize>,
     /// Tell where the time went.
     #[arg(long)]
     timing: bool,
@@ -133,6 +138,9 @@ struct ResultRow {
     title: String,
     score: f32,
     first_stage_rank: usize,
+    /// The file, where the index follows folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<PathBuf>,
     /// The parts of the score; absent where BM25 ranked.
     #[serde(flatten)]
     parts: Option<ScoreParts>,
@@ -142,9 +150,10 @@ struct ResultRow {
     snippet: Option<Snippet>,
 }
 
-impl From<SearchResult> for ResultRow {
-    fn from(result: SearchResult) -> Self {
-        Self {
+impl ResultRow {
+    fn new(result: SearchResult, index: &Index) -> Result<Self, becr::Error> {
+        Ok(Self {
+            path: index.file_of(&result.id)?,
             rank: result.rank,
             id: result.id,
             title: result.title.unwrap_or_default(),
@@ -153,7 +162,7 @@ impl From<SearchResult> for ResultRow {
             parts: result.parts,
             explanation: result.reasons,
             snippet: result.snippet,
-        }
+        })
     }
 }
 
@@ -174,6 +183,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         _ if args.query.is_empty() => bail!("give a query, or --queries FILE with --run-out FILE"),
         _ => {
             let query = &args.query.join(" ");
+            syntax::check(query)?;
             match becr_text::words::words(query).count() {
                 0 => output::note("The query has no words."),
                 words if words > MAX_QUERY_WORDS && rank.is_some() => {
@@ -194,9 +204,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 },
             };
             let found = index.search(query, &options)?;
+            let rows = found.results.into_iter();
+            let rows: Result<Vec<_>, _> = rows.map(|row| ResultRow::new(row, &index)).collect();
             let answer = Answer {
                 query,
-                results: found.results.into_iter().map(ResultRow::from).collect(),
+                results: rows?,
                 coverage: found.coverage,
                 timing_ms: found.timing,
             };
@@ -204,6 +216,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 output::json(&answer)?;
             } else {
                 text::print(&answer, args.explain, args.timing)?;
+            }
+            if let Some(rank) = args.open {
+                open::file(&answer.results, rank)?;
             }
         }
     }

@@ -42,6 +42,10 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
         None => writeln!(out)?,
     }
+    if let Some(path) = &row.path {
+        let path = path.display().to_string();
+        writeln!(out, "                {}", output::printable(&path))?;
+    }
     if let Some(snippet) = &row.snippet {
         writeln!(out, "                {}", passage(snippet))?;
     }
@@ -59,7 +63,9 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
 /// A snippet in one line, the words nearest to the query in bold.
 fn passage(snippet: &Snippet) -> String {
     let clean = |text: &str| -> String {
-        let text = output::printable(text).replace('\n', " ");
+        let text = output::printable(text)
+            .replace("\n\n", " ")
+            .replace('\n', " ");
         text.replace('\t', " ")
     };
     let mut line = String::from(if snippet.starts_late { "… " } else { "" });

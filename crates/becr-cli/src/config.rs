@@ -1,0 +1,186 @@
+//! The configuration file: values of flags that need not be typed.
+//!
+//! A value of the command line wins over one of the environment, that over one of the file, and that over the default. The
+//! file is `$BECR_CONFIG`, else `becr/config.toml` in the user's configuration directory.
+
+use crate::Cli;
+use anyhow::{Context, bail};
+use clap::{ArgAction, Command, CommandFactory, FromArgMatches};
+use std::path::PathBuf;
+use toml::{Table, Value};
+
+/// Names another file; `off` or nothing means none.
+const VARIABLE: &str = "BECR_CONFIG";
+/// Tables that belong to other programs of the same file.
+const OTHERS: [&str; 1] = ["server"];
+
+/// Parses the command line, with the file's values in the place of defaults.
+pub(crate) fn parse() -> anyhow::Result<Cli> {
+    let mut command = Cli::command();
+    let file = path()?;
+    if let Some(path) = &file {
+        let read = || -> anyhow::Result<Command> {
+            let table: Table = std::fs::read_to_string(path)?.parse()?;
+            configured(command.clone(), &table)
+        };
+        command = read()
+            .with_context(|| format!("{}: this configuration cannot be used", path.display()))?;
+    }
+    let parsed = command
+        .clone()
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => Ok(cli),
+        Err(error) => {
+            // A wrong value may stand in the file as well as on the command line.
+            if let (
+                Some(path),
+                clap::error::ErrorKind::ValueValidation | clap::error::ErrorKind::InvalidValue,
+            ) = (&file, error.kind())
+            {
+                crate::output::note(format_args!(
+                    "(values are also read from {})",
+                    path.display()
+                ));
+            }
+            error.exit()
+        }
+    }
+}
+
+/// Where the file is, if there is one.
+fn path() -> anyhow::Result<Option<PathBuf>> {
+    if let Some(named) = std::env::var_os(VARIABLE) {
+        if named.is_empty() || named == "off" {
+            return Ok(None);
+        }
+        let path = PathBuf::from(named);
+        if !path.is_file() {
+            bail!("{}: no such file, but {VARIABLE} names it", path.display());
+        }
+        return Ok(Some(path));
+    }
+    let absolute = |variable: &str| {
+        let path = std::env::var_os(variable).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let path = folder.map(|folder| folder.join("becr").join("config.toml"));
+    Ok(path.filter(|path| path.is_file()))
+}
+
+/// A command whose defaults are those of a table: keys are names of flags, for every command that has them, or of
+/// commands, with a table for that one.
+fn configured(mut command: Command, table: &Table) -> anyhow::Result<Command> {
+    for (key, value) in table {
+        match value {
+            Value::Table(table) => {
+                if OTHERS.contains(&key.as_str()) {
+                    continue;
+                }
+                if command.find_subcommand(key).is_none() {
+                    bail!("[{key}]: there is no such command");
+                }
+                for (flag, value) in table {
+                    let value = text(flag, value)?;
+                    let mut found = false;
+                    command = command.mut_subcommand(key, |sub| set(sub, flag, &value, &mut found));
+                    if !found {
+                        bail!("[{key}] {flag}: `becr {key}` has no flag --{flag}");
+                    }
+                }
+            }
+            value => {
+                let value = text(key, value)?;
+                let mut found = false;
+                command = set(command, key, &value, &mut found);
+                if !found {
+                    bail!("{key}: no command has a flag --{key}");
+                }
+            }
+        }
+    }
+    Ok(command)
+}
+
+/// A value as it would be typed.
+fn text(key: &str, value: &Value) -> anyhow::Result<&'static str> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Boolean(is_set) => is_set.to_string(),
+        _ => bail!(
+            "{key}: expected a string, a number, true or false, found {}",
+            value.type_str()
+        ),
+    };
+    // Defaults of flags live as long as the program.
+    Ok(String::leak(text))
+}
+
+/// Sets the default of a flag, here and in the commands below.
+fn set(mut command: Command, flag: &str, value: &&'static str, found: &mut bool) -> Command {
+    let names_it = |arg: &clap::Arg| {
+        let takes_value = matches!(
+            arg.get_action(),
+            ArgAction::Set | ArgAction::Append | ArgAction::SetTrue
+        );
+        arg.get_long() == Some(flag) && takes_value && !arg.is_required_set()
+    };
+    let id = command
+        .get_arguments()
+        .find(|arg| names_it(arg))
+        .map(|arg| arg.get_id().clone());
+    if let Some(id) = id {
+        *found = true;
+        command = command.mut_arg(id, |arg| arg.default_value(*value));
+    }
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    for name in names {
+        command = command.mut_subcommand(name, |sub| set(sub, flag, value, found));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(file: &str, line: &[&str]) -> anyhow::Result<clap::ArgMatches> {
+        let command = configured(Cli::command(), &file.parse().unwrap())?;
+        Ok(command.try_get_matches_from(line)?)
+    }
+
+    #[test]
+    fn values_of_the_file_are_defaults() {
+        let file = "quiet = true\ndepth = 7\nmodel = \"m\"\n[search]\nk = 3\n[server]\nport = 80\n";
+        let matches = parsed(file, &["becr", "search", "x", "word", "--depth", "9"]).unwrap();
+        assert!(matches.get_flag("quiet"));
+        let (_, search) = matches.subcommand().unwrap();
+        assert_eq!(search.get_one::<usize>("depth"), Some(&9));
+        assert_eq!(search.get_one::<usize>("k"), Some(&3));
+        let matches = parsed(file, &["becr", "index", "x", "--out", "y"]).unwrap();
+        let (_, index) = matches.subcommand().unwrap();
+        assert_eq!(index.get_one::<PathBuf>("model"), Some(&"m".into()));
+    }
+
+    #[test]
+    fn what_no_command_knows_is_refused_by_name() {
+        for (file, said) in [
+            ("dept = 7", "--dept"),
+            ("[searc]\nk = 1", "[searc]"),
+            ("[search]\nout = \"x\"", "--out"),
+            ("k = [1]", "array"),
+        ] {
+            let refused = parsed(file, &["becr", "demo"]);
+            let message = refused.map(drop).unwrap_err().to_string();
+            assert!(message.contains(said), "{file}: {message}");
+        }
+        assert!(parsed("depth = 0", &["becr", "search", "x", "y"]).is_err());
+    }
+}

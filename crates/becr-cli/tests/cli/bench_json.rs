@@ -1,0 +1,52 @@
+//! What `becr bench … --json` writes, for those benchmarks that have no module of their own.
+
+use crate::full::{corpus, folder, run};
+use crate::ranked::json;
+
+#[test]
+fn encoder() {
+    let folder = folder();
+    let arguments = "bench encoder --model model --batches 2x8 --seconds 0.01 --json -";
+    let outcome = run(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let report = json(&outcome.stdout);
+    assert!(
+        outcome.stderr.contains("int8"),
+        "the table is elsewhere: {}",
+        outcome.stderr
+    );
+    let text = report.to_string();
+    for name in ["f32", "int8", "tokens_per_cpu_second"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+}
+
+#[test]
+fn index() {
+    let folder = folder();
+    corpus(folder.path(), "all.jsonl", 0..50);
+    let arguments = "bench index all.jsonl --runs 1 --json index.json";
+    run(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let written = std::fs::read_to_string(folder.path().join("index.json")).unwrap();
+    let text = json(&written).to_string();
+    for name in [
+        "\"becr\"",
+        "\"tantivy\"",
+        "documents_per_second",
+        "\"documents\":50",
+    ] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+}
+
+#[test]
+fn store() {
+    let folder = folder();
+    let arguments = "bench store --only serve,change --documents 200 --large 300 --runs 1 --json -";
+    let outcome = run(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let report = json(&outcome.stdout);
+    assert!(
+        report["serve"].is_object() && report["change"].is_object(),
+        "{report}"
+    );
+    assert!(report.get("cold").is_none(), "{report}");
+}

@@ -1,0 +1,320 @@
+//! What users of other command-line tools expect.
+
+use crate::becr;
+use crate::full::{corpus, folder, index, run};
+use crate::ranked::json;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_becr"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Starts a command, interrupts it once `begun` says so, and waits for its end.
+fn interrupted(folder: &Path, arguments: &[&str], begun: impl Fn() -> bool) -> Output {
+    let child = command(folder, arguments).spawn().unwrap();
+    let started = Instant::now();
+    while !begun() {
+        assert!(
+            started.elapsed() < Duration::from_secs(120),
+            "{arguments:?} never began"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn an_interrupted_build_says_how_to_go_on() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..4000);
+    let build = ["index", "all.jsonl", "--out", "X", "--model", "model"];
+    let partial = folder.join("X.partial/store/data.mdb");
+    let output = interrupted(folder, &build, || partial.exists());
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("interrupted: what is done is kept"),
+        "{}",
+        stderr(&output)
+    );
+    for command in [&["search", "X", "river"][..], &["stats", "X"]] {
+        let outcome = becr(folder, command);
+        assert_eq!(outcome.code, Some(1));
+        assert!(
+            outcome.stderr.contains("was interrupted"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains("same `becr index`"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    let done = run(folder, &build).stdout;
+    assert!(done.contains("4,000 documents"), "{done}");
+}
+
+/// Adding reads an index, hence works in a child process: the advice comes from the parent.
+#[test]
+fn an_interrupted_add_says_how_to_go_on() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "base.jsonl", 0..10);
+    corpus(folder, "more.jsonl", 10..6000);
+    index(folder, "base.jsonl", "X", &[]);
+    let lock = folder.join("X/writer.lock");
+    let begun = || {
+        let lock = fs::File::open(&lock);
+        lock.is_ok_and(|lock| lock.try_lock().is_err())
+    };
+    let add = ["add", "X", "more.jsonl"];
+    let output = interrupted(folder, &add, begun);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert_eq!(said.matches("interrupted").count(), 1, "{said}");
+    assert!(said.contains("--existing skip"), "{said}");
+    // The child ends with its parent; it may take a moment.
+    fs::File::open(&lock).unwrap().lock().unwrap();
+    run(folder, &["verify", "X"]);
+    run(folder, &[&add[..], &["--existing", "skip"]].concat());
+}
+
+/// Flag over environment over file over default.
+#[test]
+fn a_configuration_file_gives_defaults() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..40);
+    index(folder, "all.jsonl", "X", &[]);
+    let file = folder.join("config/becr/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "quiet = true\n[search]\nk = 3\nfirst-stage = true\n").unwrap();
+    let results = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let search = [&["search", "X", "river", "--json"], arguments].concat();
+        let output = command(folder, &search)
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found["results"].as_array().unwrap().len(), stderr(&output))
+    };
+    assert_eq!(results(&[], &[]), (3, String::new()));
+    assert_eq!(results(&["-k", "5"], &[]).0, 5);
+    let (ten, said) = results(&[], &[("BECR_CONFIG", "off")]);
+    assert_eq!(ten, 10);
+    assert!(said.contains("Ranked by BM25"), "{said}");
+    let other = folder.join("other.toml");
+    fs::write(&other, "k = 2\n").unwrap();
+    assert_eq!(
+        results(&[], &[("BECR_CONFIG", other.to_str().unwrap())]).0,
+        2
+    );
+    // The environment wins over the file.
+    fs::write(&other, "quiet = true\n").unwrap();
+    let environment = [
+        ("BECR_CONFIG", other.to_str().unwrap()),
+        ("BECR_QUIET", "0"),
+    ];
+    assert!(results(&[], &environment).1.contains("Ranked by BM25"));
+
+    for (text, said) in [
+        ("dept = 3", "--dept"),
+        ("k = ", "config.toml"),
+        ("[nothing]\nk = 3", "[nothing]"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let output = command(folder, &["search", "X", "river"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains(said),
+            "{text}: {}",
+            stderr(&output)
+        );
+    }
+    let missing = command(folder, &["stats", "X"])
+        .env("BECR_CONFIG", "none.toml")
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("none.toml"));
+}
+
+/// Errors are told, remarks are not.
+#[test]
+fn quiet_means_errors_alone() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..5);
+    index(folder, "all.jsonl", "X", &["--quiet"]);
+    assert!(!run(folder, &["search", "X", "river"]).stderr.is_empty());
+    assert_eq!(run(folder, &["search", "X", "river", "-q"]).stderr, "");
+    let failed = becr(folder, &["-q", "search", "nothing", "river"]);
+    assert_eq!(failed.code, Some(1));
+    assert!(
+        failed
+            .stderr
+            .starts_with("error: nothing: not a BECR index"),
+        "{}",
+        failed.stderr
+    );
+}
+
+/// Results that are files say where they are, and can be opened.
+#[test]
+fn a_result_is_a_file() {
+    let folder = folder();
+    let folder = folder.path();
+    fs::create_dir(folder.join("notes")).unwrap();
+    fs::write(folder.join("notes/a b.md"), "# Banks\nthe river bank").unwrap();
+    run(folder, &["sync", "X", "notes", "--model", "model"]);
+    let file = folder.join("notes/a b.md");
+    let search = ["search", "X", "river", "--first-stage"];
+    let found = run(folder, &search).stdout;
+    assert!(found.contains(&format!("{}\n", file.display())), "{found}");
+    let found = json(&run(folder, &[&search[..], &["--json"]].concat()).stdout);
+    assert_eq!(found["results"][0]["path"], file.to_str().unwrap());
+    let open = |rank: &str, opener: &str| {
+        let arguments = [&search[..], &["--open", rank, "-q"]].concat();
+        let mut command = command(folder, &arguments);
+        command.env("BECR_OPENER", opener).output().unwrap()
+    };
+    let opened = open("1", "cat");
+    let shown = String::from_utf8_lossy(&opened.stdout).into_owned();
+    assert!(shown.ends_with("# Banks\nthe river bank"), "{shown}");
+    for (rank, opener, said) in [
+        ("2", "cat", "there are 1"),
+        ("1", "/no/such", "BECR_OPENER"),
+    ] {
+        let failed = open(rank, opener);
+        assert_eq!(failed.status.code(), Some(1));
+        assert!(stderr(&failed).contains(said), "{}", stderr(&failed));
+    }
+    corpus(folder, "all.jsonl", 0..5);
+    index(folder, "all.jsonl", "Y", &[]);
+    let failed = becr(
+        folder,
+        &["search", "Y", "river", "--first-stage", "--open", "1"],
+    );
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.stderr.contains("no file"), "{}", failed.stderr);
+}
+
+/// What other engines take for commands is refused, not taken for the opposite.
+#[test]
+fn quotes_and_excluded_words_are_refused_with_a_hint() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..5);
+    index(folder, "all.jsonl", "X", &[]);
+    for (query, said) in [("\"river bank\"", "quotes"), ("river -bank", "excluded")] {
+        let outcome = becr(folder, &["search", "X", query]);
+        assert_eq!(outcome.code, Some(1));
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+    run(folder, &["search", "X", "state-of-the-art", "5\" pipe"]);
+}
+
+/// `-` is standard input and output, and whoever prints results prints them as JSON too.
+#[test]
+fn pipes_and_json() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..30);
+    index(folder, "all.jsonl", "X", &[]);
+    let piped = |arguments: &[&str], input: &str| {
+        use std::io::Write;
+        let mut child = command(folder, arguments)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let queries = "1\triver bank\n2\tzebra\n";
+    let search = [
+        "search",
+        "X",
+        "--queries",
+        "-",
+        "--run-out",
+        "-",
+        "--first-stage",
+    ];
+    let bm25 = piped(&search, queries);
+    assert!(bm25.starts_with("1 Q0 d"), "{bm25}");
+    fs::write(folder.join("qrels"), "1 0 d3 1\n2 0 d4 1\n").unwrap();
+    let measured = piped(&["eval", "--qrels", "qrels", "--run", "-", "--json"], &bm25);
+    json(&measured);
+    let encoded = piped(
+        &["encode", "--model", "model", "--file", "-", "--out", "-"],
+        "river bank",
+    );
+    assert!(json(&encoded)["texts"].is_array(), "{encoded}");
+    let deleted = piped(&["delete", "X", "-", "--json"], "d1\nd2\n");
+    assert_eq!(json(&deleted)["deleted"], 2);
+    let compacted = run(folder, &["compact", "X", "--json"]).stdout;
+    assert!(json(&compacted)["bytes"].as_u64() > Some(0));
+    let model = [
+        "model", "convert", "model", "--out", "half", "--dtype", "f16", "--json",
+    ];
+    assert!(json(&run(folder, &model).stdout)["encoder_id"].is_string());
+    let count = ["groups", "count", "all.jsonl", "--out", "counts", "--json"];
+    assert_eq!(json(&run(folder, &count).stdout)["documents"], 30);
+    let merge = ["merge", "X", "--out", "Y", "--json"];
+    assert_eq!(json(&run(folder, &merge).stdout)["documents"], 28);
+}
+
+/// Numbers that do not count are named when they come in, and not again.
+#[test]
+fn numbers_without_a_weight_are_mentioned_once() {
+    let folder = crate::ranked::ranked();
+    let folder = folder.path();
+    let line = "{\"id\": \"n1\", \"text\": \"river\", \"stars\": 4}\n";
+    fs::write(folder.join("stars.jsonl"), line).unwrap();
+    let first = run(folder, &["add", "index", "stars.jsonl"]).stderr;
+    assert!(
+        first.contains("stars") && first.contains("do not count"),
+        "{first}"
+    );
+    let second = run(folder, &["update", "index", "stars.jsonl"]).stderr;
+    assert!(!second.contains("do not count"), "{second}");
+    let built = index(folder, "stars.jsonl", "Z", &[]).stderr;
+    assert!(built.contains("stars"), "{built}");
+}

@@ -1,0 +1,211 @@
+//! An index that follows folders.
+
+use crate::{Changed, Error, Index};
+use becr_corpus::{Corpus, CorpusOptions, Folder, OnError, SkipReport};
+use becr_index::Observer;
+use becr_index::full::DocumentEncoder;
+use becr_index::live::LiveIndex;
+use becr_index::sync::{Difference, SyncPlan, compare};
+use std::path::{Path, PathBuf};
+
+/// How to bring an index in step with its folders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SyncOptions {
+    /// Compare, and change nothing.
+    pub dry_run: bool,
+    /// Take a folder without documents for what it is. It is an error otherwise: a disk may not be mounted.
+    pub allow_empty: bool,
+    /// Remove documents that are in none of the folders also where these are not the folders of before. It is an error
+    /// otherwise: they may have come from elsewhere.
+    pub remove_others: bool,
+    /// What to do with a file that cannot be read. Where any is left out, nothing is removed: what vanished cannot be
+    /// told then.
+    pub on_error: OnError,
+}
+
+/// What a sync did, or would do.
+#[derive(Debug, Clone, Default)]
+pub struct SyncReport {
+    /// The folders.
+    pub folders: Vec<Folder>,
+    /// What differed, by id.
+    pub difference: Difference,
+    /// What was changed; nothing by a dry run.
+    pub changed: Changed,
+    /// What vanished was kept, because some files could not be read.
+    pub has_kept_vanished: bool,
+    /// What was left out of the folders, and why.
+    pub skipped: SkipReport,
+}
+
+impl Index {
+    /// The folders that the index follows; none if it follows none.
+    pub fn folders(&self) -> Result<Vec<Folder>, Error> {
+        Ok(self.opened()?.manifest.folders.clone())
+    }
+
+    /// The file that a document was read from, where the index follows folders and the file is there.
+    pub fn file_of(&self, id: &str) -> Result<Option<PathBuf>, Error> {
+        let opened = self.opened()?;
+        let mut files = opened
+            .manifest
+            .folders
+            .iter()
+            .filter_map(|folder| folder.file(id));
+        Ok(files.find(|file| file.is_file()))
+    }
+
+    /// Brings the index in step with folders: encodes files that are new or not what they were, and removes documents whose
+    /// files are gone. The folders are remembered; without any, those of before are meant.
+    ///
+    /// Documents are compared with what the index has of them, text by text. Each batch is a generation, the removals
+    /// are one, and a sync that was interrupted is gone on with by the next.
+    pub fn sync(
+        &self,
+        folders: &[PathBuf],
+        options: &SyncOptions,
+        observer: &dyn Observer,
+    ) -> Result<SyncReport, Error> {
+        self.check_changeable()?;
+        let before = self.folders()?;
+        let folders = match folders {
+            [] if before.is_empty() => return Err(Error::NoFolders(self.path().to_owned())),
+            [] => before.clone(),
+            folders => named(folders, &before)?,
+        };
+        let mut corpus = Corpus::open_folders(
+            &folders,
+            &CorpusOptions {
+                on_error: options.on_error,
+                allow_empty: options.allow_empty,
+                ..CorpusOptions::default()
+            },
+        )?;
+        let is_same = folders == before;
+        let check = |difference: &Difference, corpus: &Corpus| -> Result<bool, Error> {
+            let keep = corpus.skipped().total_faults() > 0;
+            check(self.path(), difference, options, is_same || keep)?;
+            Ok(keep && !difference.vanished.is_empty())
+        };
+        let report = SyncReport {
+            folders,
+            ..SyncReport::default()
+        };
+        if options.dry_run {
+            let view = self.view()?;
+            let difference = compare(self.path(), &*view.snapshot()?, corpus.by_ref(), observer)?;
+            return Ok(SyncReport {
+                has_kept_vanished: check(&difference, &corpus)?,
+                difference,
+                skipped: corpus.skipped(),
+                ..report
+            });
+        }
+        let mut live = LiveIndex::open(self.path())?;
+        let mut plan = SyncPlan::new(&live, corpus.by_ref(), observer)?;
+        let has_kept_vanished = check(&plan.difference, &corpus)?;
+        // First of all, so that a sync that is interrupted can be gone on with without naming them.
+        live.set_folders(&report.folders)?;
+        let mut changed = Changed::default();
+        let differ = plan.difference.added.len() + plan.difference.changed.len();
+        if differ > 0 {
+            changed = self.encode(&mut live, &mut plan, observer)?;
+        }
+        if !has_kept_vanished && !plan.difference.vanished.is_empty() {
+            changed.deleted = plan.remove(&mut live)?.deleted;
+        }
+        if let Err(error) = live.finish() {
+            tracing::warn!(%error, "merging the first stage failed");
+        }
+        tracing::info!(?changed, "synced");
+        Ok(SyncReport {
+            difference: std::mem::take(&mut plan.difference),
+            changed,
+            has_kept_vanished,
+            skipped: corpus.skipped(),
+            ..report
+        })
+    }
+
+    fn encode(
+        &self,
+        live: &mut LiveIndex,
+        plan: &mut SyncPlan,
+        observer: &dyn Observer,
+    ) -> Result<Changed, Error> {
+        let (model, encoder) = self.model_and_encoder()?;
+        live.store().check_encoder(&model.encoder_id())?;
+        let encoder = DocumentEncoder::new(&model, &encoder)?;
+        Ok(plan.put(live, &encoder, observer)?)
+    }
+}
+
+/// Refuses to remove what nobody said may go.
+fn check(
+    index: &Path,
+    difference: &Difference,
+    options: &SyncOptions,
+    is_meant: bool,
+) -> Result<(), Error> {
+    let vanished = &difference.vanished;
+    let Some(example) = vanished.first() else {
+        return Ok(());
+    };
+    let found = difference.added.len() + difference.changed.len() + difference.unchanged as usize;
+    if found == 0 && !options.allow_empty {
+        return Err(Error::AllVanished {
+            index: index.to_owned(),
+            count: vanished.len(),
+        });
+    }
+    if !is_meant && !options.remove_others {
+        return Err(Error::Others {
+            index: index.to_owned(),
+            count: vanished.len(),
+            example: example.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// Folders as an index remembers them, for one that is built: to be read with [`Corpus::open_folders`] and given to
+/// [`Build::folders`](crate::Build::folders). [`Index::sync`] makes them by itself.
+pub fn folders(paths: &[PathBuf]) -> Result<Vec<Folder>, Error> {
+    named(paths, &[])
+}
+
+/// Folders as they are remembered: absolute, each once, with the names that those of before have.
+fn named(given: &[PathBuf], before: &[Folder]) -> Result<Vec<Folder>, Error> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in given {
+        let path = absolute(path)?;
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    let mut folders = Folder::together(&paths);
+    for folder in &mut folders {
+        if let Some(known) = before.iter().find(|known| known.path == folder.path) {
+            folder.name.clone_from(&known.name);
+        }
+    }
+    Ok(folders)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    // Through links, which may lead elsewhere tomorrow, a folder stays what its path says.
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let plain = || absolute.canonicalize().unwrap_or_else(|_| absolute.clone());
+    let has_dots = absolute
+        .components()
+        .any(|part| part == std::path::Component::ParentDir);
+    let path = if has_dots {
+        plain()
+    } else {
+        absolute.components().collect()
+    };
+    match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err(Error::FolderPath(path)),
+    }
+}
