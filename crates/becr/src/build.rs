@@ -29,6 +29,7 @@ pub struct Build {
     precision: Precision,
     identity: Option<String>,
     overwrite: bool,
+    rules: Option<Rules>,
     options: BuildOptions,
 }
 
@@ -40,6 +41,7 @@ impl Default for Build {
             precision: Precision::default(),
             identity: None,
             overwrite: false,
+            rules: None,
             options: BuildOptions {
                 keep_text: true,
                 group_list: None,
@@ -101,9 +103,10 @@ impl Build {
         self
     }
 
-    /// Which token groups are chosen.
+    /// Which token groups are chosen. Unless said otherwise, every word and no pair for a model with a mixer, the paper's
+    /// rules for others.
     pub fn rules(mut self, rules: Rules) -> Self {
-        self.options.rules = rules;
+        self.rules = Some(rules);
         self
     }
 
@@ -176,11 +179,18 @@ impl Build {
                 self.precision,
             )?),
         };
+        let by_model = || match model.mixer {
+            Some(_) => Rules::words(),
+            None => Rules::default(),
+        };
         let build = FullBuild {
             model: &model,
             encoder: &encoder,
             identity: self.identity,
-            options: self.options,
+            options: BuildOptions {
+                rules: self.rules.unwrap_or_else(by_model),
+                ..self.options
+            },
         };
         let summary = build.run(documents.into_iter(), path, self.overwrite, observer)?;
         tracing::info!(?summary, "index built");

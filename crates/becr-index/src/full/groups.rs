@@ -40,8 +40,13 @@ impl FullBuild<'_> {
     }
 
     fn count_options(&self, dir: &Path) -> CountOptions {
+        let window = self.model.config.settings().window as u32;
         CountOptions {
-            window: self.model.config.settings().window as u32,
+            window: if self.options.rules.keep_pairs() {
+                window
+            } else {
+                0
+            },
             memory: self.options.memory,
             scratch: dir.to_owned(),
         }
