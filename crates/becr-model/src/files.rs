@@ -1,7 +1,8 @@
 //! A model that is in memory, such as one built into a program.
 
 use crate::{
-    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, Model, ModelError, TokenizerFile, Weights,
+    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, Model, ModelError, TokenizerFile,
+    WORDS_FILE, Weights, WordVectors,
 };
 use std::path::Path;
 
@@ -18,6 +19,8 @@ pub struct ModelFiles<'a> {
     pub head: &'a [u8],
     /// `mixer.safetensors`, if there is one.
     pub mixer: Option<&'a [u8]>,
+    /// `words.bin`, if there is one.
+    pub words: Option<&'a [u8]>,
 }
 
 impl Model {
@@ -35,6 +38,8 @@ impl Model {
         let mixer = name.join(MIXER_FILE);
         let read = |bytes| MixerWeights::parse(bytes, &mixer, config.hidden_size);
         let mixer = files.mixer.map(read).transpose()?;
+        let read = |bytes| WordVectors::parse(bytes, &name.join(WORDS_FILE));
+        let words = files.words.map(read);
         Ok(Self {
             directory: name.to_owned(),
             config,
@@ -42,6 +47,7 @@ impl Model {
             weights,
             head: Some(head),
             mixer,
+            words: words.transpose()?,
         })
     }
 }
@@ -87,6 +93,7 @@ mod tests {
             tokenizer: TOKENIZER.as_bytes(),
             weights: &weights,
             mixer: Some(&mixer),
+            words: None,
         };
         let model = Model::from_files(Path::new("built-in"), &files).unwrap();
         assert_eq!(model.encoder_id(), read.encoder_id());

@@ -45,6 +45,7 @@ mod settings;
 mod tensor_file;
 mod vocabulary;
 mod weights;
+mod words;
 
 pub use config::Config;
 pub use error::ModelError;
@@ -57,3 +58,4 @@ pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings
 pub use tensor_file::{Data, Tensor, write_tensors};
 pub use vocabulary::TokenizerFile;
 pub use weights::{Centres, Embeddings, Extra, Layer, LayerNorm, Linear, Matrix, Named, Weights};
+pub use words::{WORDS_FILE, WordVectors};

@@ -2,7 +2,8 @@
 
 use crate::tensor_file::{Data, Tensor, write_tensors};
 use crate::{
-    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, ModelError, TokenizerFile, Weights,
+    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, ModelError, TokenizerFile, WORDS_FILE,
+    Weights, WordVectors,
 };
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub struct Model {
     pub head: Option<Head>,
     /// `mixer.safetensors`, if there is one for composed queries.
     pub mixer: Option<MixerWeights>,
+    /// `words.bin`, if the vectors of WordPieces come with the model.
+    pub words: Option<WordVectors>,
 }
 
 /// The file of the encoder's weights.
@@ -59,6 +62,8 @@ impl Model {
         let mixer = directory.join(MIXER_FILE);
         let read = || MixerWeights::read(&mixer, config.hidden_size);
         let mixer = mixer.is_file().then(read).transpose()?;
+        let words = directory.join(WORDS_FILE);
+        let words = words.is_file().then(|| WordVectors::read(&words));
         Ok(Self {
             directory: directory.to_owned(),
             config,
@@ -66,6 +71,7 @@ impl Model {
             weights,
             head,
             mixer,
+            words: words.transpose()?,
         })
     }
 
@@ -89,15 +95,13 @@ impl Model {
         self.weights.write(&directory.join(WEIGHTS), storage)
     }
 
-    /// Writes the model to a directory, which is made if need be, with the files of the weights and of the mixer as they
-    /// are and the configuration as it has become.
+    /// Writes the model to a directory, which is made if need be, with the files of the weights, the mixer and the word
+    /// vectors as they are and the configuration as it has become.
     pub fn copy(&self, directory: impl AsRef<Path>) -> Result<(), ModelError> {
         let directory = directory.as_ref();
         self.copy_files(directory, &COMPANIONS)?;
         self.copy_files(directory, &[WEIGHTS])?;
-        if self.mixer.is_some() {
-            self.copy_files(directory, &[MIXER_FILE])?;
-        }
+        self.copy_files(directory, &[MIXER_FILE, WORDS_FILE])?;
         self.config.write(&directory.join("config.json"))
     }
 

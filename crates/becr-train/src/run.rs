@@ -170,6 +170,7 @@ impl Training<'_> {
                 let mut model = Model {
                     weights: weights.clone(),
                     mixer: None,
+                    words: None,
                     ..model.clone()
                 };
                 model.config.becr = Some(settings);

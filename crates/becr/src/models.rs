@@ -20,6 +20,7 @@ pub fn bundled() -> Result<Model, Error> {
         weights: becr_small::WEIGHTS,
         head: becr_small::HEAD,
         mixer: becr_small::MIXER,
+        words: becr_small::WORDS,
     };
     Ok(Model::from_files(Path::new(BUNDLED), &files)?)
 }
@@ -34,6 +35,7 @@ pub fn bundled_files() -> Vec<(&'static str, &'static [u8])> {
         (becr_model::HEAD_FILE, becr_small::HEAD),
     ];
     files.extend(becr_small::MIXER.map(|bytes| (becr_model::MIXER_FILE, bytes)));
+    files.extend(becr_small::WORDS.map(|bytes| (becr_model::WORDS_FILE, bytes)));
     files
 }
 

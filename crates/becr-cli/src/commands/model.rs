@@ -1,9 +1,10 @@
 //! `becr model`: look after model directories.
 
 use crate::{hub, output, progress};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use becr_encoder::Document;
-use becr_model::{Layers, Model, Storage};
+use becr_model::{Layers, Model, Storage, WORDS_FILE, WordVectors};
+use becr_text::groups::TokenGroup;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     Convert(ConvertArgs),
     Prepare(PrepareArgs),
+    Words(WordsArgs),
 }
 
 /// Make a BECR encoder of a BERT encoder: which layers are kept, in how many bits, seen from which centre.
@@ -78,6 +80,21 @@ pub(crate) struct ConvertArgs {
     json: bool,
 }
 
+/// Compute the vectors of a model's WordPieces and keep them beside it, so that no index computes them again.
+///
+/// They lie in words.bin: half a byte for each dimension and WordPiece, those of plain letters and digits first.
+#[derive(clap::Args)]
+pub(crate) struct WordsArgs {
+    /// Directory of the model, whose footprints are relative.
+    model: PathBuf,
+    /// How many WordPieces at most, in the order of the vocabulary.
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Dtype {
     F32,
@@ -89,6 +106,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Convert(args) => convert(args),
         Command::Prepare(args) => prepare(args),
+        Command::Words(args) => words(args),
     }
 }
 
@@ -123,6 +141,55 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
         model.weights.centres = Some(centres);
     }
     write(&model, &args.out, args.dtype, args.json)
+}
+
+fn words(args: &WordsArgs) -> anyhow::Result<ExitCode> {
+    let model = Model::read(&args.model)?;
+    let encoder_id = model.encoder_id();
+    let encoder = becr_encoder::Encoder::of_model(model)?;
+    let shape = encoder.backend().shape();
+    if !shape.relative {
+        bail!(
+            "{}: word vectors are kept for relative footprints only; see becr model prepare --relative",
+            args.model.display()
+        );
+    }
+    let mut pieces = encoder.word_pieces().vocabulary();
+    let plain = |piece: &str| {
+        let bare = piece.strip_prefix("##").unwrap_or(piece);
+        !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    pieces.retain(|(_, piece)| plain(piece));
+    pieces.truncate(args.most.unwrap_or(usize::MAX));
+    let (ids, groups): (Vec<u32>, Vec<TokenGroup>) = pieces
+        .into_iter()
+        .map(|(id, piece)| (id, TokenGroup::Unigram(piece)))
+        .unzip();
+    let bar = progress::counting(groups.len() as u64, "WordPieces");
+    let encoded = encoder.groups_observed(&groups, |count| bar.inc(count as u64))?;
+    bar.finish_and_clear();
+    let vectors = encoded.iter().flat_map(|group| &group.packed).copied();
+    let width = shape.vector_width();
+    let words = WordVectors::new(encoder_id, width, ids, vectors.collect());
+    let (path, bytes) = (args.model.join(WORDS_FILE), words.to_bytes());
+    std::fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut out = output::stdout();
+    match args.json {
+        true => writeln!(
+            out,
+            "{}",
+            serde_json::json!({ "file": path, "words": words.len(), "bytes": bytes.len() })
+        )?,
+        false => writeln!(
+            out,
+            "{}: {} WordPieces, {}",
+            path.display(),
+            words.len(),
+            indicatif::BinaryBytes(bytes.len() as u64)
+        )?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The first documents of each corpus.

@@ -123,7 +123,7 @@ impl FullBuild<'_> {
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
-        let mut words = WordCache::open(encoder_id, self.encoder);
+        let mut words = WordCache::open(encoder_id, self.model, self.encoder);
         let store = index.store().clone();
         // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
         let (send, receive) = sync_channel(1);
@@ -162,7 +162,7 @@ impl FullBuild<'_> {
         &self,
         store: &Store,
         batch: Vec<TokenGroup>,
-        words: &mut WordCache,
+        words: &mut WordCache<'_>,
         observer: &dyn Observer,
     ) -> Result<Vec<(TokenGroup, Vec<u8>)>, IndexError> {
         let snapshot = store.snapshot()?;
@@ -173,7 +173,7 @@ impl FullBuild<'_> {
                 observer.resumed(1);
                 continue;
             }
-            match words.get(&group).map(<[u8]>::to_vec) {
+            match words.get(&group) {
                 Some(bytes) => {
                     observer.resumed(1);
                     groups.push((group, bytes));
