@@ -43,7 +43,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Every word and no pair: what a mixer makes queries of, which finds out itself what words mean beside each other.
+    /// Every word and no pair: enough for a mixer, which finds out itself what words mean beside each other, and for models
+    /// that read most queries with the encoder.
     pub fn words() -> Self {
         Self {
             min_word_documents: 1,

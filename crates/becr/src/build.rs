@@ -103,8 +103,7 @@ impl Build {
         self
     }
 
-    /// Which token groups are chosen. Unless said otherwise, every word and no pair for a model with a mixer, the paper's
-    /// rules for others.
+    /// Which token groups are chosen. Unless said otherwise, [`models::rules`].
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = Some(rules);
         self
@@ -179,16 +178,12 @@ impl Build {
                 self.precision,
             )?),
         };
-        let by_model = || match model.mixer {
-            Some(_) => Rules::words(),
-            None => Rules::default(),
-        };
         let build = FullBuild {
             model: &model,
             encoder: &encoder,
             identity: self.identity,
             options: BuildOptions {
-                rules: self.rules.unwrap_or_else(by_model),
+                rules: self.rules.unwrap_or_else(|| models::rules(&model)),
                 ..self.options
             },
         };

@@ -4,8 +4,9 @@
 //! remember [`BUNDLED`] instead, which is never a directory's: directories are remembered by their absolute paths.
 
 use crate::Error;
+use becr_groups::Rules;
 use becr_index::manifest::Manifest;
-use becr_model::Model;
+use becr_model::{Model, QueryMode};
 use std::path::Path;
 
 /// What stands for the directory of the bundled model.
@@ -43,6 +44,16 @@ pub fn bundled_files() -> Vec<(&'static str, &'static [u8])> {
 #[cfg(not(feature = "bundled"))]
 pub fn bundled() -> Result<Model, Error> {
     Err(Error::NoModel)
+}
+
+/// The token groups that an index of a model has unless said otherwise: every word and no pair if the model mixes words
+/// or reads queries with its encoder, as its head says; the paper's choice for others.
+pub fn rules(model: &Model) -> Rules {
+    let mode = model.head.as_ref().and_then(|head| head.mode);
+    match model.mixer.is_some() || mode == Some(QueryMode::Encoded) {
+        true => Rules::words(),
+        false => Rules::default(),
+    }
 }
 
 /// The model that the index in a directory was built with, as the index remembers it.

@@ -13,5 +13,5 @@ pub const WEIGHTS: &[u8] = include_bytes!("../model.safetensors");
 pub const HEAD: &[u8] = include_bytes!("../head.json");
 /// The mixer of composed queries, `mixer.safetensors`; this model has none.
 pub const MIXER: Option<&[u8]> = None;
-/// The vectors of WordPieces, `words.bin`; this model has none.
-pub const WORDS: Option<&[u8]> = None;
+/// The vectors of its frequent WordPieces, `words.bin`.
+pub const WORDS: Option<&[u8]> = Some(include_bytes!("../words.bin"));
