@@ -10,6 +10,7 @@ mod engine;
 mod index;
 mod random;
 mod rank;
+mod scaling;
 mod scoring;
 mod store;
 
@@ -29,6 +30,7 @@ enum Benchmark {
     Encoder(encoder::Args),
     Index(index::Args),
     Rank(rank::Args),
+    Scaling(scaling::Args),
     Store(store::Args),
 }
 
@@ -40,6 +42,7 @@ impl Args {
             Benchmark::Encoder(args) => &args.json,
             Benchmark::Index(args) => &args.json,
             Benchmark::Rank(args) => &args.json,
+            Benchmark::Scaling(args) => &args.json,
             Benchmark::Store(args) => &args.json,
         };
         json.as_deref() == Some(std::path::Path::new("-"))
@@ -53,6 +56,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
         Benchmark::Encoder(args) => encoder::run(args, console),
         Benchmark::Index(args) => index::run(args, console),
         Benchmark::Rank(args) => rank::run(args, console),
+        Benchmark::Scaling(args) => scaling::run(args, console),
         Benchmark::Store(args) => store::run(args, console),
     }
 }

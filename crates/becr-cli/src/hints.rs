@@ -20,6 +20,9 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
         Error::Lexical(_) => {
             Some("`becr index CORPUS --out DIR`, without --lexical-only, builds one")
         }
+        Error::EncodedOnly(_) => {
+            Some("--mode encoded, or `becr index` without --mode encoded builds one for both")
+        }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
         Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
         Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),
@@ -57,6 +60,9 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         | IndexError::MountPoint(_)
         | IndexError::Busy(_) => Some("--out names another place"),
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
+        IndexError::NoTokenGroups => {
+            Some("leave --mode encoded out, or else --groups, --query-log and --compose-documents")
+        }
         IndexError::Precision { .. } => Some("leave --precision out"),
         IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
         IndexError::InterruptedBuild(_) => {

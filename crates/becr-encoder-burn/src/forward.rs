@@ -3,7 +3,7 @@
 //! Numbers are 32 bits wide. A GPU with tensor cores multiplies 19 of them (TF32), which moves hidden states by a few
 //! thousandths and about one footprint bit in 5,000.
 
-use crate::parameters::{Affine, Layer, Norm, Parameters, Purpose};
+use crate::parameters::{Affine, Layer, Norm, Parameters, Purpose, wide};
 use burn::tensor::activation::{gelu, softmax};
 use burn::tensor::{Int, Tensor, backend::Backend};
 
@@ -26,8 +26,11 @@ const ROWS_PER_FOLD: usize = 64;
 pub struct Input<B: Backend> {
     /// `rows × length`.
     pub ids: Tensor<B, 2, Int>,
-    /// `rows × 1 × 1 × length`: 0 for a token, [`MASKED`] for padding.
+    /// 0 where a token is seen, [`MASKED`] where it is not: `rows × 1 × 1 × length` for padding, `rows × 1 × length ×
+    /// length` where a row holds several sequences that do not see each other.
     pub mask: Tensor<B, 4>,
+    /// The position of every token, `rows · length`, where a row holds several sequences; else they count along the row.
+    pub positions: Option<Tensor<B, 1, Int>>,
 }
 
 impl<B: Backend> Parameters<B> {
@@ -35,7 +38,7 @@ impl<B: Backend> Parameters<B> {
     /// index (0 is the embedding layer).
     pub fn forward(&self, input: Input<B>, mut show: impl FnMut(usize, &Tensor<B, 2>)) {
         let [rows, length] = input.ids.dims();
-        let mut hidden = self.embed(input.ids);
+        let mut hidden = self.embed(input.ids, input.positions);
         show(0, &hidden);
         for (index, layer) in self.layers.iter().enumerate() {
             let attended = self.attend(layer, &hidden, &input.mask, [rows, length]);
@@ -47,13 +50,19 @@ impl<B: Backend> Parameters<B> {
         }
     }
 
-    fn embed(&self, ids: Tensor<B, 2, Int>) -> Tensor<B, 2> {
+    fn embed(&self, ids: Tensor<B, 2, Int>, positions: Option<Tensor<B, 1, Int>>) -> Tensor<B, 2> {
         let [rows, length] = ids.dims();
         let dim = self.words.dims()[1];
         let words = self.words.clone().select(0, ids.reshape([rows * length]));
-        let positions = self.positions.clone().slice(0..length);
-        let sum = words.reshape([rows, length, dim]) + positions.unsqueeze::<3>();
-        self.normed(&self.norm, sum.reshape([rows * length, dim]))
+        let sum = match positions {
+            Some(positions) => words + self.positions.clone().select(0, positions),
+            None => {
+                let positions = self.positions.clone().slice(0..length);
+                let sum = words.reshape([rows, length, dim]) + positions.unsqueeze::<3>();
+                sum.reshape([rows * length, dim])
+            }
+        };
+        self.normed(&self.norm, sum)
     }
 
     fn normed(&self, norm: &Norm<B>, input: Tensor<B, 2>) -> Tensor<B, 2> {
@@ -88,7 +97,7 @@ impl<B: Backend> Parameters<B> {
 }
 
 impl<B: Backend> Affine<B> {
-    fn apply(&self, input: Tensor<B, 2>, purpose: Purpose) -> Tensor<B, 2> {
+    pub(crate) fn apply(&self, input: Tensor<B, 2>, purpose: Purpose) -> Tensor<B, 2> {
         match purpose {
             Purpose::Inference => input.matmul(self.weight.clone()) + self.bias.clone(),
             Purpose::Training => {
@@ -101,16 +110,31 @@ impl<B: Backend> Affine<B> {
 }
 
 impl<B: Backend> Norm<B> {
-    fn apply(&self, input: Tensor<B, 2>, epsilon: f64, purpose: Purpose) -> Tensor<B, 2> {
+    pub(crate) fn apply(
+        &self,
+        input: Tensor<B, 2>,
+        epsilon: f64,
+        purpose: Purpose,
+    ) -> Tensor<B, 2> {
+        // In half precision, squares and their sums are computed in 32 bits.
+        let given = input.dtype();
+        let input = match wide(given) == given {
+            true => input,
+            false => input.cast(wide(given)),
+        };
         let centred = input.clone() - input.mean_dim(1);
         let variance = (centred.clone() * centred.clone()).mean_dim(1);
         let normed = centred / (variance + epsilon).sqrt();
         let (weight, bias) = (self.weight.clone(), self.bias.clone());
-        match purpose {
+        let result = match purpose {
             Purpose::Inference => normed * weight + bias,
             Purpose::Training => {
                 unfolded(folded(normed, SUM_FOLDS) * weight.unsqueeze() + bias.unsqueeze())
             }
+        };
+        match wide(given) == given {
+            true => result,
+            false => result.cast(given),
         }
     }
 }
@@ -170,6 +194,7 @@ mod tests {
         let input = Input {
             ids: Tensor::from_data(TensorData::new(ids, [rows, 16]), to.0),
             mask: Tensor::zeros([rows, 1, 1, 16], to),
+            positions: None,
         };
         let mut last = None;
         parameters.forward(input, |_, hidden| last = Some(hidden.clone()));
@@ -194,6 +219,56 @@ mod tests {
         ];
         for (rows, parts) in cases {
             assert_eq!(folds(rows, 16), parts, "{rows} rows");
+        }
+    }
+
+    /// The last hidden states of rows of tokens.
+    fn hidden(ids: &[i32], length: usize, mask: &[f32], positions: Option<&[i32]>) -> Vec<f32> {
+        let config = Config::new(50, 32, 2, 2, 64, 16);
+        let weights = Weights::random(&config, 3, 12.0);
+        let to = (&Default::default(), DType::F32);
+        let parameters = Parameters::<Cpu>::upload(&config, &weights, 2, Purpose::Inference, to);
+        let rows = ids.len() / length;
+        let seen = mask.len() / ids.len();
+        let input = Input {
+            ids: Tensor::from_data(TensorData::new(ids.to_vec(), [rows, length]), to.0),
+            mask: Tensor::from_data(
+                TensorData::new(mask.to_vec(), [rows, 1, seen, length]),
+                to.0,
+            ),
+            positions: positions.map(|positions| {
+                Tensor::from_data(TensorData::new(positions.to_vec(), [ids.len()]), to.0)
+            }),
+        };
+        let mut last = None;
+        parameters.forward(input, |_, hidden| last = Some(hidden.clone()));
+        last.unwrap().into_data().to_vec().unwrap()
+    }
+
+    #[test]
+    fn sequences_of_one_row_do_not_see_each_other() {
+        let (a, b) = ([3, 14, 15, 9], [2, 6, 5]);
+        let alone = [
+            hidden(&a, 4, &[0.0; 4], None),
+            hidden(&b, 3, &[0.0; 3], None),
+        ]
+        .concat();
+        let of = |token: usize| usize::from(token >= 4);
+        let mask: Vec<f32> = (0..49)
+            .map(|at| match of(at / 7) == of(at % 7) {
+                true => 0.0,
+                false => MASKED,
+            })
+            .collect();
+        let together = hidden(
+            &[a.as_slice(), &b].concat(),
+            7,
+            &mask,
+            Some(&[0, 1, 2, 3, 0, 1, 2]),
+        );
+        assert_eq!(alone.len(), together.len());
+        for (a, b) in alone.iter().zip(&together) {
+            assert!((a - b).abs() < 1e-4, "{a} {b}");
         }
     }
 

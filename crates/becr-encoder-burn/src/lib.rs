@@ -7,8 +7,8 @@
 //! - Projection on the hyperplanes, span means and the packing of signs happen on the device: bits come back.
 //! - All of a batch is queued before anything is read, so batches should be large on a GPU.
 //!
-//!
-//! [`Parameters`] are the weights themselves with their forward pass, for a trainer that learns them.
+//! [`Parameters`] are the weights themselves with their forward pass, for a trainer that learns them; [`MixerParameters`]
+//! those of a mixer.
 //!
 //! ```
 //! use becr_encoder::{Batch, Wanted};
@@ -32,6 +32,7 @@ mod forward;
 #[cfg(any(test, feature = "cuda"))]
 mod gpu;
 mod learned;
+mod mixer;
 mod parameters;
 mod results;
 mod shapes;
@@ -40,6 +41,7 @@ mod turn;
 
 pub use encoder::{BurnEncoder, on_cpu};
 pub use forward::{Input, MASKED};
+pub use mixer::{MixerInput, MixerLayout, MixerParameters};
 pub use parameters::{Parameters, Purpose};
 pub use shapes::Shapes;
 

@@ -97,6 +97,14 @@ impl<B: Backend> Parameters<B> {
     }
 }
 
+/// The numbers that norms are computed in: at least 32 bits.
+pub(crate) fn wide(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        other => other,
+    }
+}
+
 fn positions(embeddings: &becr_model::Embeddings) -> Matrix {
     let mut sum = embeddings.position.clone();
     let kind = embeddings.token_type.row(0);
@@ -128,9 +136,13 @@ impl<B: Backend> Upload<'_, B> {
     }
 
     fn norm(&self, norm: &LayerNorm) -> Norm<B> {
+        let wide = Self {
+            dtype: wide(self.dtype),
+            ..*self
+        };
         Norm {
-            weight: self.row(norm.weight.clone()),
-            bias: self.row(norm.bias.clone()),
+            weight: wide.row(norm.weight.clone()),
+            bias: wide.row(norm.bias.clone()),
         }
     }
 

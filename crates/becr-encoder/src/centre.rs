@@ -1,6 +1,6 @@
 //! Measuring where vectors lie on average.
 
-use crate::{Batch, DocumentText, EncodeError, Encoder, NativeEncoder};
+use crate::{Batch, Document, EncodeError, Encoder, NativeEncoder};
 use becr_model::{Centres, Layers, Model};
 use becr_text::words::words;
 
@@ -13,8 +13,8 @@ const PLACES: usize = 40;
 /// `progress` hears of each document.
 pub fn measure_centres(
     model: &Model,
-    documents: impl IntoIterator<Item = DocumentText>,
-    mut progress: impl FnMut(&DocumentText),
+    documents: impl IntoIterator<Item = Document>,
+    mut progress: impl FnMut(&Document),
 ) -> Result<Centres, EncodeError> {
     let mut config = model.config.clone();
     let mut settings = config.settings();

@@ -1,20 +1,13 @@
 //! Documents: cut into segments that the model can take, encoded in batches, put together again.
 
+use crate::flow::in_order;
 use crate::{Batch, EncodeError, Encoder, Wanted};
+use becr_basics::Document;
 use becr_footprint::Relation;
 use becr_text::pieces::{Pieces, Tokenised};
 use rayon::prelude::*;
 use std::mem::take;
 use std::ops::Range;
-
-/// The text of a document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DocumentText {
-    /// Comes first; may be empty.
-    pub title: String,
-    /// The body.
-    pub text: String,
-}
 
 /// A document as the index stores it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,66 +43,61 @@ impl Encoder {
 
     /// Encodes one document.
     pub fn document(&self, title: &str, text: &str) -> Result<EncodedDocument, EncodeError> {
-        let tokenised = self.tokenise(&DocumentText {
-            title: title.into(),
-            text: text.into(),
-        });
-        let mut encoded = self.encode_window(vec![tokenised])?;
+        let tokenised = self.pieces.document(title, text);
+        let mut encoded = self.encode_together(vec![tokenised])?;
         // One document went in, so one comes out.
         Ok(encoded.remove(0))
     }
 
-    /// Encodes a stream of documents and hands them on in order. Memory is bounded by the batch (and by the longest
-    /// document, whose vectors are all kept where footprints are relative), not by the stream; the next documents are
-    /// tokenised while the backend computes.
-    pub fn documents<E: From<EncodeError>>(
+    /// Encodes a stream of documents, several batches at a time, makes of each what `finish` says, and hands that on in
+    /// order. Memory is bounded by the batch, times the threads (and by the longest document, whose vectors are all kept
+    /// where footprints are relative), not by the stream. It ends at the first error.
+    pub fn documents<T: Send, E: From<EncodeError> + Send>(
         &self,
-        documents: impl IntoIterator<Item = DocumentText>,
-        mut emit: impl FnMut(EncodedDocument) -> Result<(), E>,
+        documents: impl IntoIterator<Item = Document>,
+        finish: impl Fn(Document, EncodedDocument) -> Result<T, E> + Sync,
+        mut emit: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut documents = documents.into_iter();
-        let mut ready = Vec::new();
-        loop {
-            let window = self.next_window(&mut documents);
-            if window.is_empty() && ready.is_empty() {
-                return Ok(());
-            }
-            let (encoded, tokenised) = rayon::join(
-                || self.encode_window(ready),
-                || {
-                    window
-                        .par_iter()
-                        .map(|document| self.tokenise(document))
-                        .collect()
-                },
-            );
-            ready = tokenised;
-            encoded?.into_iter().try_for_each(&mut emit)?;
-        }
+        let batches = std::iter::from_fn(|| self.next_batch(&mut documents));
+        let work = |batch: Vec<Document>| -> Result<Vec<T>, E> {
+            let tokenised = batch.iter().map(|document| self.tokenise(document));
+            let encoded = self.encode_together(tokenised.collect())?;
+            let documents = batch.into_iter().zip(encoded);
+            documents
+                .map(|(document, encoded)| finish(document, encoded))
+                .collect()
+        };
+        in_order(batches, work, |finished| {
+            finished?.into_iter().try_for_each(&mut emit)
+        })
     }
 
-    /// Documents that make about one batch; a WordPiece is about four bytes of text.
-    fn next_window(&self, documents: &mut impl Iterator<Item = DocumentText>) -> Vec<DocumentText> {
-        let mut window = Vec::new();
+    /// Documents that make about one batch; a WordPiece is about four bytes of text. `None` at the end.
+    fn next_batch(&self, documents: &mut impl Iterator<Item = Document>) -> Option<Vec<Document>> {
+        let mut batch = Vec::new();
         let mut bytes = 0;
         while bytes < 4 * self.batch_tokens
             && let Some(document) = documents.next()
         {
             bytes += document.title.len() + document.text.len() + 8; // [CLS] and [SEP] count too
-            window.push(document);
+            batch.push(document);
         }
-        window
+        (!batch.is_empty()).then_some(batch)
     }
 
     /// The WordPieces of a document, title first.
-    pub fn tokenise(&self, document: &DocumentText) -> Tokenised {
+    pub fn tokenise(&self, document: &Document) -> Tokenised {
         self.pieces.document(&document.title, &document.text)
     }
 
-    fn encode_window(&self, window: Vec<Tokenised>) -> Result<Vec<EncodedDocument>, EncodeError> {
+    fn encode_together(
+        &self,
+        tokenised: Vec<Tokenised>,
+    ) -> Result<Vec<EncodedDocument>, EncodeError> {
         let shape = self.backend.shape();
         let longest = shape.max_tokens - 2;
-        let mut documents: Vec<_> = window
+        let mut documents: Vec<_> = tokenised
             .into_iter()
             .map(|tokenised| blank(tokenised, shape))
             .collect();

@@ -1,5 +1,6 @@
 //! Token groups: `[CLS] a [SEP]` and `[CLS] a b [SEP]`, many in one batch.
 
+use crate::flow::in_order;
 use crate::{Batch, Centre, EncodeError, Encoder, Wanted};
 use becr_text::groups::TokenGroup;
 use rayon::prelude::*;
@@ -26,21 +27,45 @@ impl EncodedGroup {
 impl Encoder {
     /// Encodes token groups in order. A word of several WordPieces is the mean of their vectors.
     ///
-    /// Groups are taken a batch at a time, so memory is bounded by the batch and the result. A group that is no
-    /// word and no vocabulary entry is an error, [`EncodeError::NotAWord`].
+    /// A group that is no word and no vocabulary entry is an error, [`EncodeError::NotAWord`].
     pub fn groups(&self, groups: &[TokenGroup]) -> Result<Vec<EncodedGroup>, EncodeError> {
+        self.groups_observed(groups, |_| ())
+    }
+
+    /// The same; `told` hears how many were encoded, batch by batch.
+    pub fn groups_observed(
+        &self,
+        groups: &[TokenGroup],
+        mut told: impl FnMut(usize),
+    ) -> Result<Vec<EncodedGroup>, EncodeError> {
         let mut encoded = Vec::with_capacity(groups.len());
-        let mut pending = Pending::default();
-        for group in groups {
-            let words = self.group_words(group)?;
-            let tokens = 2 + words.iter().map(Vec::len).sum::<usize>();
-            if !pending.sizes.is_empty() && pending.tokens.tokens() + tokens > self.batch_tokens {
-                pending.flush(self, &mut encoded)?;
-            }
-            pending.push(self, &words);
-        }
-        pending.flush(self, &mut encoded)?;
+        let mut rest = groups.iter();
+        let batches = std::iter::from_fn(|| self.next_groups(&mut rest));
+        let work = |batch: Result<Pending, EncodeError>| batch?.encode(self);
+        in_order(batches, work, |groups| {
+            let groups = groups?;
+            told(groups.len());
+            encoded.extend(groups);
+            Ok::<(), EncodeError>(())
+        })?;
         Ok(encoded)
+    }
+
+    /// Groups that make about one batch; `None` at the end.
+    fn next_groups<'a>(
+        &self,
+        groups: &mut impl Iterator<Item = &'a TokenGroup>,
+    ) -> Option<Result<Pending, EncodeError>> {
+        let mut pending = Pending::default();
+        while pending.tokens.tokens() < self.batch_tokens
+            && let Some(group) = groups.next()
+        {
+            match self.group_words(group) {
+                Ok(words) => pending.push(self, &words),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        (!pending.sizes.is_empty()).then_some(Ok(pending))
     }
 
     /// The WordPieces of each word of a group.
@@ -109,15 +134,13 @@ impl Pending {
         self.sizes.push(words.len());
     }
 
-    fn flush(&mut self, encoder: &Encoder, out: &mut Vec<EncodedGroup>) -> Result<(), EncodeError> {
+    fn encode(self, encoder: &Encoder) -> Result<Vec<EncodedGroup>, EncodeError> {
         let Self {
             tokens,
             wanted,
             sizes,
-        } = std::mem::take(self);
-        if sizes.is_empty() {
-            return Ok(());
-        }
+        } = self;
+        let mut out = Vec::with_capacity(sizes.len());
         let shape = encoder.backend.shape();
         let encoded = encoder.backend.encode(&tokens, &wanted)?;
         let (words, spans) = (shape.width(), wanted.footprints.len());
@@ -135,6 +158,6 @@ impl Pending {
             });
             first += vectors;
         }
-        Ok(())
+        Ok(out)
     }
 }

@@ -7,9 +7,11 @@
 //! | `precision` | f32 or int8 |
 //! | `encoder` | a model with its tokenizer |
 //! | `documents` | documents: even segments, one footprint per WordPiece, streams |
+//! | `flow` | batches side by side, results in order |
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
+//! | `mixer` | vectors of single words into vectors of words in a query |
 //! | `raw` | documents and token groups as vectors, for evaluation without footprints |
 //!
 //! # Example
@@ -41,20 +43,25 @@ mod centre;
 mod documents;
 mod encoder;
 mod error;
+mod flow;
 mod groups;
 mod kernel;
+mod mixer;
 mod native;
 mod precision;
 mod query;
 mod raw;
 
 pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, hyperplanes};
+pub use becr_basics::Document;
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
-pub use documents::{DocumentText, EncodedDocument};
+pub use documents::EncodedDocument;
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;
+pub use mixer::{MOST_MIXED_WORDS, Mixed, Mixer};
 pub use native::NativeEncoder;
 pub use precision::Precision;
+pub use query::WholeQuery;
 pub use raw::RawDocument;

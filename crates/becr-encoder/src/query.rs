@@ -1,8 +1,18 @@
-//! A whole query through the encoder: what BECR⁻ compares with, where BECR takes token groups.
+//! A whole query through the encoder: what an encoded query compares with, where a composed one takes token groups.
 
 use crate::{Batch, EncodeError, Encoder, Wanted};
 use becr_text::pieces::Pieces;
 use std::ops::Range;
+
+/// A query, read as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WholeQuery {
+    /// What [`Encoder::query`] gives: the footprints of every word.
+    pub words: Vec<u32>,
+    /// The mean of all tokens at the last kept layer, `[CLS]` and `[SEP]` too, as an index has the means of documents:
+    /// packed in four bits a dimension if footprints are relative, else its footprint. Empty for a text without a word.
+    pub vector: Vec<u32>,
+}
 
 impl Encoder {
     /// The footprints of every word of a text, each read in its context: `[layers, words, width]`, `width` being
@@ -12,27 +22,59 @@ impl Encoder {
     /// A text that is longer than the model can take is cut between words. Of a word that alone is longer, what does
     /// not fit is left out.
     pub fn query(&self, text: &str) -> Result<Vec<u32>, EncodeError> {
+        Ok(self.whole_query(text)?.words)
+    }
+
+    /// The same, and the vector of the text as a whole.
+    pub fn whole_query(&self, text: &str) -> Result<WholeQuery, EncodeError> {
         let pieces = self.pieces.pieces(text);
         let (mut batch, mut wanted) = (Batch::new(), Wanted::default());
-        let longest = self.backend.shape().max_tokens - 2;
-        for segment in cut(&pieces, longest) {
+        let shape = self.backend.shape();
+        for segment in cut(&pieces, shape.max_tokens - 2) {
             let sequence = batch.push(self.sequence(&pieces.ids[segment.clone()]));
             for word in words(&pieces, segment.clone()) {
                 let shift = |piece: usize| sequence.start + 1 + piece - segment.start;
                 let span = shift(word.start)..shift(word.end);
                 wanted.footprints.push(span.clone());
-                if self.backend.shape().relative {
+                if shape.relative {
                     wanted.vectors.push(span);
                 }
             }
         }
         if wanted.footprints.is_empty() {
-            return Ok(Vec::new());
+            return Ok(WholeQuery::default());
         }
+        // A sequence each: a backend need not know of spans that cross them.
+        let sequences: Vec<Range<usize>> = batch.sequences().collect();
+        let of_words = wanted.vectors.len() * shape.dim;
+        wanted.vectors.extend(sequences.iter().cloned());
         let encoded = self.backend.encode(&batch, &wanted)?;
-        let mut footprints = encoded.footprints;
-        footprints.extend(self.packed(&encoded.vectors));
-        Ok(footprints)
+        let mut words = encoded.footprints;
+        let (vectors, means) = encoded.vectors.split_at(of_words);
+        words.extend(self.packed(vectors));
+        let mut mean = vec![0.0; shape.dim];
+        for (sequence, vector) in sequences.iter().zip(means.chunks_exact(shape.dim)) {
+            let share = sequence.len() as f32 / batch.tokens() as f32;
+            let parts = mean.iter_mut().zip(vector);
+            parts.for_each(|(sum, x)| *sum += share * x);
+        }
+        Ok(WholeQuery {
+            words,
+            vector: self.as_document_mean(&mean)?,
+        })
+    }
+
+    /// A vector as an index has the means of documents.
+    fn as_document_mean(&self, vector: &[f32]) -> Result<Vec<u32>, EncodeError> {
+        if self.backend.shape().relative {
+            return Ok(becr_footprint::pack(vector));
+        }
+        let Some(planes) = self.backend.hyperplanes() else {
+            return Ok(Vec::new());
+        };
+        let mut footprint = vec![0; planes.width()];
+        planes.footprint(vector, &mut footprint)?;
+        Ok(footprint)
     }
 }
 

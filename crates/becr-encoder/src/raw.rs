@@ -18,10 +18,7 @@ pub struct RawDocument {
 impl Encoder {
     /// The vectors of a document's WordPieces.
     pub fn raw_document(&self, title: &str, text: &str) -> Result<RawDocument, EncodeError> {
-        let tokenised = self.tokenise(&crate::DocumentText {
-            title: title.into(),
-            text: text.into(),
-        });
+        let tokenised = self.pieces.document(title, text);
         let (mut batch, mut spans) = (Batch::new(), Vec::new());
         for sequence in self.sequences(&tokenised) {
             let tokens = batch.push(sequence);

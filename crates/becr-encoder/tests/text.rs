@@ -1,7 +1,7 @@
 //! Documents and token groups from text to footprints, on small random models.
 #![allow(clippy::single_range_in_vec_init)] // lists of spans, some of one
 
-use becr_encoder::{Batch, DocumentText, EncodeError, EncodedDocument, Encoder, Wanted};
+use becr_encoder::{Batch, Document, EncodeError, EncodedDocument, Encoder, Wanted};
 use becr_footprint::Relation;
 use becr_model::{Centres, Config, Model, Settings, Storage, Weights};
 use becr_text::groups::TokenGroup;
@@ -137,16 +137,16 @@ fn empty_and_odd_texts_are_documents_too() {
     );
 }
 
+fn as_it_is(_: Document, encoded: EncodedDocument) -> Result<EncodedDocument, EncodeError> {
+    Ok(encoded)
+}
+
 #[test]
 fn streams_come_out_in_order_whatever_the_batch() {
-    let source: Vec<DocumentText> = (0..50)
-        .map(|i| DocumentText {
-            title: if i % 3 == 0 {
-                "a b".into()
-            } else {
-                String::new()
-            },
-            text: "neural ranking models, ".repeat(i * 7 % 23),
+    let source: Vec<Document> = (0..50)
+        .map(|i| {
+            let title = if i % 3 == 0 { "a b" } else { "" };
+            Document::new("", title, "neural ranking models, ".repeat(i * 7 % 23))
         })
         .collect();
     let encode = |batch_tokens| -> Vec<EncodedDocument> {
@@ -156,7 +156,7 @@ fn streams_come_out_in_order_whatever_the_batch() {
             all.push(document);
             Ok::<_, EncodeError>(())
         };
-        encoder.documents(source.clone(), emit).unwrap();
+        encoder.documents(source.clone(), as_it_is, emit).unwrap();
         all
     };
     let expected: Vec<_> = source
@@ -174,12 +174,9 @@ fn streams_come_out_in_order_whatever_the_batch() {
 #[test]
 fn a_stream_ends_at_the_first_error_of_its_reader() {
     let encoder = encoder().with_batch_tokens(1);
-    let source = (0..1000).map(|_| DocumentText {
-        title: String::new(),
-        text: "neural".into(),
-    });
+    let source = (0..1000).map(|_| Document::new("", "", "neural"));
     let mut seen = 0;
-    let result = encoder.documents(source, |_| {
+    let result = encoder.documents(source, as_it_is, |_| {
         seen += 1;
         if seen == 3 {
             Err(EncodeError::RawVectors)
@@ -321,6 +318,41 @@ fn a_query_has_a_footprint_per_word_in_its_context() {
     assert_eq!(long[..2], long[9 * 2..][..2], "both begin a segment");
 }
 
+/// The vector of a whole query is the mean of all its tokens, those of several segments too.
+#[test]
+fn a_query_has_a_vector_as_a_whole() {
+    let encoder = encoder();
+    let planes = encoder.backend().hyperplanes().unwrap();
+    let check = |text: &str, sequences: &[&[u32]]| {
+        let mut batch = becr_encoder::Batch::new();
+        for ids in sequences {
+            batch.push(ids.iter().copied());
+        }
+        let states = encoder.backend().hidden_states(&batch).unwrap();
+        let last = states.layers.len() - 1;
+        let mut mean = vec![0.0; states.dim];
+        for token in 0..batch.tokens() {
+            let parts = mean.iter_mut().zip(states.vector(last, token));
+            parts.for_each(|(sum, x)| *sum += x / batch.tokens() as f32);
+        }
+        let mut expected = vec![0; planes.width()];
+        planes.footprint(&mean, &mut expected).unwrap();
+        let found = encoder.whole_query(text).unwrap();
+        assert_eq!(found.vector, expected, "{text}");
+        assert_eq!(found.words, encoder.query(text).unwrap());
+    };
+    check("Neural ranking, models", &[&[2, 4, 5, 6, 11, 7, 8, 3]]);
+    let [nine, two]: [Vec<u32>; 2] = [9, 2].map(|words| {
+        let pieces = [5, 6].repeat(words);
+        [vec![2], pieces, vec![3]].concat()
+    });
+    check(&"ranking ".repeat(20), &[&nine, &nine, &two]);
+    assert_eq!(
+        encoder.whole_query("?").unwrap(),
+        becr_encoder::WholeQuery::default()
+    );
+}
+
 #[test]
 fn relative_footprints_are_those_of_the_raw_vectors() {
     let directory = model();
@@ -358,12 +390,9 @@ fn relative_footprints_are_those_of_the_raw_vectors() {
     let mut one_by_one = documents
         .iter()
         .map(|text| encoder.document("", text).unwrap());
-    let texts = documents.map(|text| DocumentText {
-        title: String::new(),
-        text: text.into(),
-    });
+    let texts = documents.map(|text| Document::new("", "", text));
     small
-        .documents(texts, |document| {
+        .documents(texts, as_it_is, |document| {
             assert_eq!(Some(document), one_by_one.next());
             Ok::<(), becr_encoder::EncodeError>(())
         })
@@ -377,17 +406,15 @@ fn relative_footprints_are_those_of_the_raw_vectors() {
         .flat_map(becr_footprint::pack)
         .collect();
     assert_eq!(group.packed, packed);
-    assert_eq!(encoder.query("neural ranking").unwrap().len(), 2 * (2 + 3));
+    let whole = encoder.whole_query("neural ranking").unwrap();
+    assert_eq!((whole.words.len(), whole.vector.len()), (2 * (2 + 3), 3));
 }
 
 #[test]
 fn the_measured_centre_is_the_mean_of_vectors() {
     let directory = model();
     let mut model = Model::read(directory.path()).unwrap();
-    let document = DocumentText {
-        title: "neural".into(),
-        text: "ranking models".into(),
-    };
+    let document = Document::new("", "neural", "ranking models");
     let centres = becr_encoder::measure_centres(&model, [document.clone()], |_| ()).unwrap();
     assert_eq!((centres.documents.len(), centres.groups.len()), (64, 64));
     // Seen from the centre, the document's mean vector is nothing.

@@ -42,6 +42,22 @@ impl Default for Rules {
     }
 }
 
+impl Rules {
+    /// Every word and no pair: what a mixer makes queries of, which finds out itself what words mean beside each other.
+    pub fn words() -> Self {
+        Self {
+            min_word_documents: 1,
+            min_pair_documents: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Whether pairs can be among the groups; if not, they need not be counted.
+    pub fn keep_pairs(&self) -> bool {
+        self.min_pair_documents < u64::MAX
+    }
+}
+
 /// What the groups are chosen from.
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'a> {

@@ -1,5 +1,6 @@
 //! What can go wrong with an index.
 
+use becr_model::QueryMode;
 use std::io;
 use std::path::PathBuf;
 
@@ -91,6 +92,27 @@ pub enum IndexError {
         /// The one that differs.
         other: PathBuf,
     },
+    /// Parts for queries of different kinds.
+    #[error(
+        "{} is for {}, {} for {}; build all parts for one mode",
+        first.display(), queries(*.mode), other.display(), queries(*.found)
+    )]
+    OtherMode {
+        /// The first part.
+        first: PathBuf,
+        /// Its mode.
+        mode: QueryMode,
+        /// The one that differs.
+        other: PathBuf,
+        /// Its mode.
+        found: QueryMode,
+    },
+    /// An index for encoded queries alone, with something that takes token groups.
+    #[error(
+        "an index for encoded queries alone has no token groups: give it no list of groups and no query log, and do not \
+         compose its documents; or build it for composed queries too"
+    )]
+    NoTokenGroups,
     /// An encoder of another precision than the index was built in.
     #[error(
         "{}: this index was encoded in {has}, which does not mix with {asked}; encode in {has}, or build it again",
@@ -211,6 +233,13 @@ pub enum IndexError {
         /// What tantivy said.
         source: tantivy::TantivyError,
     },
+}
+
+fn queries(mode: QueryMode) -> &'static str {
+    match mode {
+        QueryMode::Composed => "composed queries too",
+        QueryMode::Encoded => "encoded queries alone",
+    }
 }
 
 impl IndexError {

@@ -4,6 +4,7 @@ use crate::files::{self, FileSum};
 use crate::{IndexError, durable};
 use becr_basics::Folder;
 use becr_encoder::Precision;
+use becr_model::QueryMode;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,10 @@ pub struct Manifest {
     /// The model whose encoder made the footprints; none for a lexical index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelReference>,
+    /// Which queries it was built for: composed ones, and encoded ones anyway; or encoded ones alone, without token
+    /// groups.
+    #[serde(default, skip_serializing_if = "is_composed")]
+    pub mode: QueryMode,
     /// How many times the contents were written anew: each time goes into folders of its own, which this number names,
     /// and the manifest that names them takes the place of the one before in one step.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -39,6 +44,10 @@ pub struct Manifest {
 
 /// Ends a manifest: the checksum of everything before it.
 const CHECKSUM: &str = ",\n  \"checksum\": \"";
+
+fn is_composed(mode: &QueryMode) -> bool {
+    *mode == QueryMode::Composed
+}
 
 fn is_first(edition: &u64) -> bool {
     *edition == 0
@@ -69,6 +78,7 @@ impl Default for Manifest {
             format: FORMAT,
             written_by,
             model: None,
+            mode: QueryMode::Composed,
             edition: 0,
             folders: Vec::new(),
             files: Vec::new(),

@@ -6,6 +6,7 @@ use crate::staging::Staging;
 use crate::{IndexError, Observer, Stage};
 use becr_groups::GroupList;
 use becr_lmdb::{Snapshot, Store};
+use becr_model::QueryMode;
 use becr_store::NewDocument;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +20,22 @@ pub fn merge(
     let Some(first) = parts.first() else {
         return Err(IndexError::NoParts);
     };
-    let precision = Manifest::read(first)?.precision();
+    let of_first = Manifest::read(first)?;
+    let (mode, precision) = (of_first.mode, of_first.precision());
     for (n, part) in parts.iter().enumerate() {
         let manifest = Manifest::read(part)?;
         if manifest.model.is_none() {
             return Err(IndexError::Lexical(part.clone()));
         }
         manifest.check_precision(part, precision)?;
+        if manifest.mode != mode {
+            return Err(IndexError::OtherMode {
+                first: first.clone(),
+                mode,
+                other: part.clone(),
+                found: manifest.mode,
+            });
+        }
         let same = |other: &PathBuf| other.canonicalize().ok() == part.canonicalize().ok();
         if parts[..n].iter().any(same) {
             return Err(IndexError::SamePart(part.clone()));
@@ -33,12 +43,12 @@ pub fn merge(
     }
     let store = |part: &PathBuf| Ok(Store::open(&Manifest::read(part)?.store(part))?);
     let stores: Vec<Store> = parts.iter().map(store).collect::<Result<_, IndexError>>()?;
-    let list = GroupList::open(&first.join(crate::full::GROUP_LIST))?;
+    let list = group_list(first, mode)?;
     for (part, store) in parts.iter().zip(&stores) {
         store.check_encoder(&stores[0].header().encoder_id)?;
         store.check_documents(stores[0].header().documents)?;
-        let other = GroupList::open(&part.join(crate::full::GROUP_LIST))?;
-        if other.digest() != list.digest() {
+        let other = group_list(part, mode)?;
+        if other.as_ref().map(GroupList::digest) != list.as_ref().map(GroupList::digest) {
             return Err(IndexError::OtherGroups {
                 first: first.clone(),
                 other: part.clone(),
@@ -47,7 +57,9 @@ pub fn merge(
     }
     let staging = Staging::create(target, overwrite)?;
     let mut index = LiveIndex::build(staging.path(), stores[0].header())?;
-    copy_groups(&stores[0].snapshot()?, &list, &index)?;
+    if let Some(list) = &list {
+        copy_groups(&stores[0].snapshot()?, list, &index)?;
+    }
     let total: u64 = stores
         .iter()
         .map(|store| Ok(store.snapshot()?.totals()?.documents))
@@ -61,6 +73,14 @@ pub fn merge(
     copy_rest(first, staging.path())?;
     staging.publish()?;
     Ok(documents)
+}
+
+/// The token groups of a part; `None` if it was built without.
+fn group_list(part: &Path, mode: QueryMode) -> Result<Option<GroupList>, IndexError> {
+    match mode {
+        QueryMode::Composed => Ok(Some(GroupList::open(&part.join(crate::full::GROUP_LIST))?)),
+        QueryMode::Encoded => Ok(None),
+    }
 }
 
 /// Groups committed together.

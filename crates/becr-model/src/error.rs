@@ -116,6 +116,16 @@ pub enum ModelError {
         /// NaN or an infinity.
         value: f32,
     },
+    /// A mixer that was trained on another encoder.
+    #[error("{path}: the mixer was trained for encoder {mixer}, this encoder is {encoder}; take the file away, or train a mixer for this one", path = path.display())]
+    MixerOfOtherEncoder {
+        /// The mixer's file.
+        path: PathBuf,
+        /// The encoder that it names.
+        mixer: String,
+        /// The encoder that is there.
+        encoder: String,
+    },
     /// The tokenizer and the weights do not belong together.
     #[error("{path}: {problem}", path = path.display())]
     Vocabulary {

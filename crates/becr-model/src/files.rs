@@ -1,6 +1,9 @@
 //! A model that is in memory, such as one built into a program.
 
-use crate::{Config, HEAD_FILE, Head, Model, ModelError, TokenizerFile, Weights};
+use crate::{
+    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, Model, ModelError, TokenizerFile,
+    WORDS_FILE, Weights, WordVectors,
+};
 use std::path::Path;
 
 /// The contents of a model's files.
@@ -14,6 +17,10 @@ pub struct ModelFiles<'a> {
     pub weights: &'a [u8],
     /// `head.json`.
     pub head: &'a [u8],
+    /// `mixer.safetensors`, if there is one.
+    pub mixer: Option<&'a [u8]>,
+    /// `words.bin`, if there is one.
+    pub words: Option<&'a [u8]>,
 }
 
 impl Model {
@@ -28,12 +35,19 @@ impl Model {
         )?;
         let weights = Weights::parse(files.weights, &name.join("model.safetensors"), &config)?;
         let head = Head::from_json(files.head, &name.join(HEAD_FILE))?;
+        let mixer = name.join(MIXER_FILE);
+        let read = |bytes| MixerWeights::parse(bytes, &mixer, config.hidden_size);
+        let mixer = files.mixer.map(read).transpose()?;
+        let read = |bytes| WordVectors::parse(bytes, &name.join(WORDS_FILE));
+        let words = files.words.map(read);
         Ok(Self {
             directory: name.to_owned(),
             config,
             tokenizer,
             weights,
             head: Some(head),
+            mixer,
+            words: words.transpose()?,
         })
     }
 }
@@ -57,6 +71,17 @@ mod tests {
             .write(&path("model.safetensors"), Storage::I8)
             .unwrap();
         Head::blank("x", 2).write(&path("head.json")).unwrap();
+        let shape = crate::MixerShape {
+            kind: crate::MixerKind::PreNorm,
+            hidden: 8,
+            layers: 1,
+            feed_forward: 16,
+            heads: 2,
+            positions: 4,
+        };
+        let mixer = MixerWeights::new(shape, "x", 1);
+        mixer.write(&path(MIXER_FILE), Storage::I8).unwrap();
+        let mixer = std::fs::read(path(MIXER_FILE)).unwrap();
         let read = Model::read(folder.path()).unwrap();
 
         let config = std::fs::read_to_string(path("config.json")).unwrap();
@@ -67,11 +92,14 @@ mod tests {
             config: &config,
             tokenizer: TOKENIZER.as_bytes(),
             weights: &weights,
+            mixer: Some(&mixer),
+            words: None,
         };
         let model = Model::from_files(Path::new("built-in"), &files).unwrap();
         assert_eq!(model.encoder_id(), read.encoder_id());
         assert_eq!((&model.config, &model.head), (&read.config, &read.head));
-        assert!(model.head.is_some());
+        assert!(model.head.is_some() && model.mixer.is_some());
+        assert_eq!(model.mixer, read.mixer);
         let cut = ModelFiles {
             weights: &weights[..100],
             ..files

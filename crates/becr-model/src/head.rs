@@ -10,14 +10,19 @@
 //! over query terms `i`, kept layers `l`, kernels `k`, document tokens `j` and features `f`. A missing feature
 //! contributes nothing, as if it had its mean. A head belongs to an encoder and may be changed without encoding
 //! anything again; only γ·CLS is computed when documents are indexed and stays what it was.
+//!
+//! Format 2 has keys that format 1 has not: `mode`, `deep.query_vector`, `deep.scale`, `feedback`, `pair_frequency` and
+//! `anchor_weight`. A head that uses none of them is written in format 1, and scores as it always did.
 
-use crate::{Kernels, ModelError, Similarity};
+use crate::{
+    DeepScale, Feedback, Kernels, ModelError, PairFrequency, QueryMode, QueryVector, Similarity,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// The format this program reads and writes.
-const FORMAT: u32 = 1;
+/// The formats this program reads and writes: without the list-wise keys, and with them.
+const FORMATS: [u32; 2] = [1, 2];
 
 /// The file's name in a model directory and in the `model` folder of an index.
 pub const HEAD_FILE: &str = "head.json";
@@ -29,11 +34,23 @@ pub struct Head {
     pub format: u32,
     /// The encoder it was trained on ([`Model::encoder_id`](crate::Model::encoder_id)).
     pub encoder_id: String,
+    /// How queries are read unless the caller says; composed, if the head does not say either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<QueryMode>,
     /// S_deep.
     pub deep: Deep,
     /// S_lexi: lexical features by name; which names there are is the ranker's to say.
     #[serde(default)]
     pub lexical: Vec<Feature>,
+    /// Where the document frequencies of pairs in the lexical features come from.
+    #[serde(default, skip_serializing_if = "PairFrequency::is_default")]
+    pub pair_frequency: PairFrequency,
+    /// What it counts to be like the best candidates; part of S_deep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
+    /// Weight of the query's cosine in the one-vector score, which has nothing else of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor_weight: Option<f32>,
     /// S_others.
     #[serde(default)]
     pub others: Others,
@@ -64,9 +81,15 @@ pub struct Deep {
     /// How their vectors are joined. Footprints give sums of cosines: a head of another similarity is not served.
     #[serde(default, skip_serializing_if = "Similarity::is_default")]
     pub similarity: Similarity,
-    /// The similarity of the composed query and the document's mean vector.
+    /// The similarity of the query and the document's mean vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_vector: Option<Feature>,
+    /// What of the query it is the similarity to.
+    #[serde(default, skip_serializing_if = "QueryVector::is_default")]
+    pub query_vector: QueryVector,
+    /// Takes the sum of kernels and document vector relative to the list of candidates; `None` leaves it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<DeepScale>,
 }
 
 /// ω, the weights of query terms in the deep sum.
@@ -161,8 +184,9 @@ impl Head {
         let kernels = Kernels::default();
         let alpha = vec![vec![0.0; kernels.mu.len()]; layers];
         Self {
-            format: FORMAT,
+            format: FORMATS[0],
             encoder_id: encoder_id.into(),
+            mode: None,
             deep: Deep {
                 kernels,
                 alpha,
@@ -171,8 +195,13 @@ impl Head {
                 composition: CompositionWeights::default(),
                 similarity: Similarity::default(),
                 document_vector: None,
+                query_vector: QueryVector::default(),
+                scale: None,
             },
             lexical: Vec::new(),
+            pair_frequency: PairFrequency::default(),
+            feedback: None,
+            anchor_weight: None,
             others: Others::default(),
             about: Map::new(),
             other: Map::new(),
@@ -196,23 +225,38 @@ impl Head {
         let value: Value = serde_json::from_slice(bytes).map_err(ModelError::json(path))?;
         // The format is looked at first: another one may lack what this one must have.
         let format = value.get("format").and_then(Value::as_u64);
-        if format != Some(u64::from(FORMAT)) {
+        if !FORMATS.iter().any(|&known| format == Some(known.into())) {
             let found = value
                 .get("format")
                 .map_or("missing".into(), Value::to_string);
-            let problem =
-                format!("is {found}, this program reads {FORMAT}; use the program that wrote it");
+            let problem = format!(
+                "is {found}, this program reads {} and {}; use the program that wrote it",
+                FORMATS[0], FORMATS[1]
+            );
             return Err(config(path, "format", problem));
         }
         let head: Self = serde_json::from_slice(bytes).map_err(ModelError::json(path))?;
+        if let Some(key) = head.key_of_format_2()
+            && head.format < FORMATS[1]
+        {
+            let problem = format!(
+                "is {}, but `{key}` is a key of format {}",
+                head.format, FORMATS[1]
+            );
+            return Err(config(path, "format", problem));
+        }
         head.check(path)?;
         Ok(head)
     }
 
-    /// Writes the head, after the same checks.
+    /// Writes the head, after the same checks; in the format that its keys need, if it names a lower one.
     pub fn write(&self, path: &Path) -> Result<(), ModelError> {
         self.check(path)?;
-        let mut text = serde_json::to_string_pretty(self).map_err(ModelError::json(path))?;
+        let mut head = self.clone();
+        if head.key_of_format_2().is_some() {
+            head.format = head.format.max(FORMATS[1]);
+        }
+        let mut text = serde_json::to_string_pretty(&head).map_err(ModelError::json(path))?;
         text.push('\n');
         std::fs::write(path, text).map_err(ModelError::io(path))
     }
@@ -222,11 +266,42 @@ impl Head {
         self.deep.alpha.len()
     }
 
+    /// Whether a document's score depends on the vectors of the other candidates.
+    pub fn is_list_wise(&self) -> bool {
+        self.deep.scale.is_some() || self.feedback.is_some()
+    }
+
+    /// A key that it uses and that format 1 does not have.
+    fn key_of_format_2(&self) -> Option<&'static str> {
+        let keys = [
+            ("mode", self.mode.is_some()),
+            (
+                "deep.query_vector",
+                self.deep.query_vector != QueryVector::Terms,
+            ),
+            ("deep.scale", self.deep.scale.is_some()),
+            (
+                "pair_frequency",
+                self.pair_frequency != PairFrequency::Store,
+            ),
+            ("feedback", self.feedback.is_some()),
+            ("anchor_weight", self.anchor_weight.is_some()),
+        ];
+        let mut used = keys.into_iter().filter(|(_, used)| *used);
+        used.next().map(|(key, _)| key)
+    }
+
     /// Refuses counts that do not fit and numbers that are none. `path` is for the message.
     pub fn check(&self, path: &Path) -> Result<(), ModelError> {
         let refuse = |field: String, problem: String| Err(config(path, &field, problem));
         if let Err((field, problem)) = self.deep.check() {
             return refuse(format!("deep.{field}"), problem);
+        }
+        if let Some(Err((field, problem))) = self.feedback.as_ref().map(Feedback::check) {
+            return refuse(format!("feedback.{field}"), problem);
+        }
+        if let Some(bad) = self.anchor_weight.filter(|weight| !weight.is_finite()) {
+            return refuse("anchor_weight".into(), format!("is {bad}"));
         }
         let lists = [
             ("lexical", self.lexical.as_slice()),
@@ -253,9 +328,9 @@ impl Head {
     }
 }
 
-type Problem = (String, String);
+pub(crate) type Problem = (String, String);
 
-fn problem(field: impl Into<String>, problem: impl Into<String>) -> Result<(), Problem> {
+pub(crate) fn problem(field: impl Into<String>, problem: impl Into<String>) -> Result<(), Problem> {
     Err((field.into(), problem.into()))
 }
 
@@ -315,10 +390,13 @@ impl Deep {
                 format!("holds {bad}, must not be below 0"),
             );
         }
-        match &self.document_vector {
-            Some(feature) => feature
-                .check()
-                .map_err(|(field, what)| (format!("document_vector.{field}"), what)),
+        let within =
+            |part: &'static str| move |(field, what): Problem| (format!("{part}.{field}"), what);
+        if let Some(feature) = &self.document_vector {
+            feature.check().map_err(within("document_vector"))?;
+        }
+        match &self.scale {
+            Some(scale) => scale.check().map_err(within("scale")),
             None => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! What a BECR model is: one directory with `config.json`, `tokenizer.json` or `vocab.txt`,
-//! `model.safetensors` and, once it has been trained to rank, `head.json` ([`Head`]).
+//! `model.safetensors` and, once it has been trained to rank, `head.json` ([`Head`]); `mixer.safetensors`
+//! ([`MixerWeights`]) may lie beside them.
 //!
 //! The directory is a Hugging Face BERT directory; a `becr` section in `config.json` ([`Settings`]) says which
 //! hidden states are kept and how they become footprints. A BERT encoder without that section gets the defaults.
@@ -35,6 +36,8 @@ mod config;
 mod error;
 mod files;
 mod head;
+mod list_wise;
+mod mixer;
 mod model;
 mod random;
 mod read;
@@ -42,13 +45,17 @@ mod settings;
 mod tensor_file;
 mod vocabulary;
 mod weights;
+mod words;
 
 pub use config::Config;
 pub use error::ModelError;
 pub use files::ModelFiles;
 pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermWeights};
+pub use list_wise::{DeepScale, Feedback, PairFrequency, QueryMode, QueryVector, ScaleOver};
+pub use mixer::{MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};
 pub use vocabulary::TokenizerFile;
 pub use weights::{Centres, Embeddings, Extra, Layer, LayerNorm, Linear, Matrix, Named, Weights};
+pub use words::{WORDS_FILE, WordVectors};

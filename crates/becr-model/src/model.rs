@@ -1,7 +1,10 @@
 //! A model directory as a whole.
 
 use crate::tensor_file::{Data, Tensor, write_tensors};
-use crate::{Config, HEAD_FILE, Head, ModelError, TokenizerFile, Weights};
+use crate::{
+    Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, ModelError, TokenizerFile, WORDS_FILE,
+    Weights, WordVectors,
+};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +32,10 @@ pub struct Model {
     pub weights: Weights,
     /// `head.json`, if the model was trained to rank.
     pub head: Option<Head>,
+    /// `mixer.safetensors`, if there is one for composed queries.
+    pub mixer: Option<MixerWeights>,
+    /// `words.bin`, if the vectors of WordPieces come with the model.
+    pub words: Option<WordVectors>,
 }
 
 /// The file of the encoder's weights.
@@ -43,7 +50,8 @@ const COMPANIONS: [&str; 4] = [
 ];
 
 impl Model {
-    /// Reads and checks a model directory. Whether the head belongs to the encoder is for those to check who use it.
+    /// Reads and checks a model directory. Whether head and mixer belong to the encoder is for those to check who use
+    /// them.
     pub fn read(directory: impl AsRef<Path>) -> Result<Self, ModelError> {
         let directory = directory.as_ref();
         let config = Config::read(&directory.join("config.json"))?;
@@ -51,17 +59,24 @@ impl Model {
         let weights = Weights::read(&directory.join(WEIGHTS), &config)?;
         let head = directory.join(HEAD_FILE);
         let head = head.is_file().then(|| Head::read(&head)).transpose()?;
+        let mixer = directory.join(MIXER_FILE);
+        let read = || MixerWeights::read(&mixer, config.hidden_size);
+        let mixer = mixer.is_file().then(read).transpose()?;
+        let words = directory.join(WORDS_FILE);
+        let words = words.is_file().then(|| WordVectors::read(&words));
         Ok(Self {
             directory: directory.to_owned(),
             config,
             tokenizer,
             weights,
             head,
+            mixer,
+            words: words.transpose()?,
         })
     }
 
-    /// Writes the model to a directory, which is made if need be; the tokenizer's files are copied along. The head is
-    /// left out: weights that were rounded are another encoder, whose head is to be trained.
+    /// Writes the model to a directory, which is made if need be; the tokenizer's files are copied along. Head and
+    /// mixer are left out: weights that were rounded are another encoder, for which both are to be trained.
     pub fn write(&self, directory: impl AsRef<Path>, storage: Storage) -> Result<(), ModelError> {
         let directory = directory.as_ref();
         self.copy_files(directory, &COMPANIONS)?;
@@ -80,12 +95,13 @@ impl Model {
         self.weights.write(&directory.join(WEIGHTS), storage)
     }
 
-    /// Writes the model to a directory, which is made if need be, with the file of the weights as it is and the
-    /// configuration as it has become.
+    /// Writes the model to a directory, which is made if need be, with the files of the weights, the mixer and the word
+    /// vectors as they are and the configuration as it has become.
     pub fn copy(&self, directory: impl AsRef<Path>) -> Result<(), ModelError> {
         let directory = directory.as_ref();
         self.copy_files(directory, &COMPANIONS)?;
         self.copy_files(directory, &[WEIGHTS])?;
+        self.copy_files(directory, &[MIXER_FILE, WORDS_FILE])?;
         self.config.write(&directory.join("config.json"))
     }
 
@@ -181,7 +197,7 @@ impl Weights {
     }
 }
 
-fn store<'a>(
+pub(crate) fn store<'a>(
     tensors: &mut Vec<Tensor<'a>>,
     name: String,
     shape: Vec<usize>,

@@ -43,7 +43,7 @@ impl Weights {
 }
 
 /// Turns the parser's error into ours; for a short file, finds the tensor that is cut.
-fn explain(path: &Path, bytes: &[u8], source: SafeTensorError) -> ModelError {
+pub(crate) fn explain(path: &Path, bytes: &[u8], source: SafeTensorError) -> ModelError {
     let short = |tensor: &str, needed: u64| ModelError::Truncated {
         path: path.to_owned(),
         tensor: tensor.into(),
@@ -85,7 +85,7 @@ fn first_cut_tensor(bytes: &[u8]) -> Option<(String, u64)> {
         .min_by_key(|(_, end)| *end)
 }
 
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     path: &'a Path,
     file: &'a SafeTensors<'a>,
     prefix: &'static str,
@@ -93,6 +93,16 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Reads tensors by their plain names.
+    pub(crate) fn new(path: &'a Path, file: &'a SafeTensors<'a>) -> Self {
+        Self {
+            path,
+            file,
+            prefix: "",
+            used: BTreeSet::new(),
+        }
+    }
+
     /// The values of a tensor of the encoder, all finite.
     fn floats(&mut self, name: &str, expected: &[usize]) -> Result<Vec<f32>, ModelError> {
         let (name, view) = self.find(name, expected)?;

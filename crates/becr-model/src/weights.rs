@@ -235,7 +235,7 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn matrix(name: &str, matrix: &'a Matrix) -> Self {
+    pub(crate) fn matrix(name: &str, matrix: &'a Matrix) -> Self {
         Self {
             name: name.into(),
             shape: vec![matrix.rows, matrix.cols],
@@ -243,7 +243,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    fn vector(name: String, data: &'a [f32]) -> Self {
+    pub(crate) fn vector(name: String, data: &'a [f32]) -> Self {
         Self {
             name,
             shape: vec![data.len()],
@@ -252,12 +252,12 @@ impl<'a> Named<'a> {
     }
 }
 
-fn push_linear<'a>(list: &mut Vec<Named<'a>>, name: &str, linear: &'a Linear) {
+pub(crate) fn push_linear<'a>(list: &mut Vec<Named<'a>>, name: &str, linear: &'a Linear) {
     list.push(Named::matrix(&format!("{name}.weight"), &linear.weight));
     list.push(Named::vector(format!("{name}.bias"), &linear.bias));
 }
 
-fn push_norm<'a>(list: &mut Vec<Named<'a>>, name: &str, norm: &'a LayerNorm) {
+pub(crate) fn push_norm<'a>(list: &mut Vec<Named<'a>>, name: &str, norm: &'a LayerNorm) {
     list.push(Named::vector(format!("{name}.weight"), &norm.weight));
     list.push(Named::vector(format!("{name}.bias"), &norm.bias));
 }

@@ -1,6 +1,9 @@
 //! `head.json`: written and read whole, refused where it makes no sense.
 
-use becr_model::{CompositionWeights, Feature, Head, Similarity, TermWeights};
+use becr_model::{
+    CompositionWeights, DeepScale, Feature, Feedback, Head, PairFrequency, QueryMode, QueryVector,
+    ScaleOver, Similarity, TermWeights,
+};
 use std::path::Path;
 
 fn trained() -> Head {
@@ -44,6 +47,71 @@ fn round_trip_keeps_every_number_and_unknown_keys() {
         "the usual one goes without saying: {text}"
     );
     assert!(text.ends_with("}\n"));
+}
+
+/// The keys of format 2.
+fn list_wise() -> Head {
+    let mut head = trained();
+    head.mode = Some(QueryMode::Encoded);
+    head.deep.query_vector = QueryVector::Whole;
+    head.deep.scale = Some(DeepScale {
+        over: ScaleOver::List,
+        weight: 1.0,
+        deviation: 1.5,
+    });
+    head.pair_frequency = PairFrequency::Words;
+    head.feedback = Some(Feedback {
+        neighbours: 3,
+        weight: 0.2,
+        vector: 0.8,
+    });
+    head.anchor_weight = Some(0.8);
+    head
+}
+
+/// A head is written in the lowest format that has its keys.
+#[test]
+fn formats_go_by_the_keys_that_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("head.json");
+    trained().write(&path).unwrap();
+    assert_eq!(Head::read(&path).unwrap().format, 1);
+    let text = std::fs::read_to_string(&path).unwrap();
+    for key in [
+        "mode",
+        "query_vector",
+        "scale",
+        "pair_frequency",
+        "feedback",
+        "anchor",
+    ] {
+        assert!(!text.contains(key), "{key}: {text}");
+    }
+    let head = list_wise();
+    assert!(head.is_list_wise() && !trained().is_list_wise());
+    head.write(&path).unwrap();
+    let read = Head::read(&path).unwrap();
+    assert_eq!(read, Head { format: 2, ..head });
+    let text = std::fs::read_to_string(&path).unwrap();
+    for written in [
+        r#""mode": "encoded""#,
+        r#""query_vector": "whole""#,
+        r#""over": "list""#,
+        r#""pair_frequency": "words""#,
+    ] {
+        assert!(text.contains(written), "{written}: {text}");
+    }
+    // In format 1 they would be passed over by a program that does not know them.
+    let lower = text.replacen("\"format\": 2", "\"format\": 1", 1);
+    let error = Head::from_json(lower.as_bytes(), Path::new("head.json")).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("`format` is 1") && said.contains("`mode`"),
+        "{said}"
+    );
+    let misspelt = text.replacen("\"neighbours\"", "\"neighbors\"", 1);
+    let error = Head::from_json(misspelt.as_bytes(), Path::new("head.json")).unwrap_err();
+    assert!(error.to_string().contains("neighbors"), "{error}");
 }
 
 #[test]
@@ -125,7 +193,25 @@ fn nonsense_is_refused_with_its_place() {
         head.others.features[0].name.clear();
     });
     refused("others.cls", &|head| head.others.cls = Some(vec![f32::NAN]));
+    refused("deep.scale.deviation", &|head| {
+        head.deep.scale = list_wise().deep.scale;
+        head.deep.scale.as_mut().unwrap().deviation = 0.0;
+    });
+    refused("deep.scale.weight", &|head| {
+        head.deep.scale = list_wise().deep.scale;
+        head.deep.scale.as_mut().unwrap().weight = f32::NAN;
+    });
+    refused("feedback.neighbours", &|head| {
+        head.feedback = list_wise().feedback;
+        head.feedback.as_mut().unwrap().neighbours = 0;
+    });
+    refused("feedback.vector", &|head| {
+        head.feedback = list_wise().feedback;
+        head.feedback.as_mut().unwrap().vector = f32::INFINITY;
+    });
+    refused("anchor_weight", &|head| head.anchor_weight = Some(f32::NAN));
     assert!(trained().check(Path::new("head.json")).is_ok());
+    assert!(list_wise().check(Path::new("head.json")).is_ok());
 }
 
 #[test]

@@ -1,36 +1,61 @@
 //! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
 
-use crate::{GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
+use crate::{EncodedQuery, GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
 use becr_store::{Answer, GroupRecord, u32s};
 use becr_text::groups::{
     Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
 };
 use std::collections::HashMap;
 
-/// Terms without their ω; the footprints of the distinct vectors they are made of, `[layer][vector][bits / 32]` and
-/// then, if footprints are relative, their packed vectors; and what the store knew.
-pub(crate) type Composed = (Vec<QueryTerm>, Vec<u32>, Coverage);
+/// The vectors of a query.
+#[derive(Default)]
+pub(crate) struct Composed {
+    /// Terms, without their ω.
+    pub(crate) terms: Vec<QueryTerm>,
+    /// Footprints of the distinct vectors they are made of, `[layer][vector][bits / 32]` and then, if footprints are
+    /// relative, their packed vectors.
+    pub(crate) footprints: Vec<u32>,
+    /// What the token store knew.
+    pub(crate) coverage: Coverage,
+    /// The vector of the whole query, as records have documents' means; `None` if it is to be composed of the terms'.
+    pub(crate) whole: Option<Vec<u32>>,
+}
+
+/// What the store has of a query's token groups.
+pub(crate) type Records<'a> = HashMap<&'a TokenGroup, GroupRecord<'a>>;
+
+/// The groups that were found, and the WordPieces that a word is composed of which the store lacks.
+pub(crate) fn records<'a>(query: &'a Query, answer: &'a Answer<'a>) -> Records<'a> {
+    let found = query.groups.iter().zip(&answer.groups);
+    let found = found.filter_map(|(group, record)| Some((group, (*record)?)));
+    let pieces = answer.pieces.iter().map(|(piece, record)| (piece, *record));
+    found.chain(pieces).collect()
+}
 
 impl Ranker {
     /// Terms composed of token groups, and the footprints of their distinct vectors.
     pub(crate) fn composed_query(&self, query: &Query, answer: &Answer<'_>) -> Composed {
-        let found = query.groups.iter().zip(&answer.groups);
-        let found = found.filter_map(|(group, record)| Some((group, (*record)?)));
-        // A word that the store lacks is composed of its WordPieces.
-        let pieces = answer.pieces.iter().map(|(piece, record)| (piece, *record));
-        let records: HashMap<&TokenGroup, GroupRecord<'_>> = found.chain(pieces).collect();
+        let records = records(query, answer);
         let known = |group: &TokenGroup| records.contains_key(group);
-        let known_pieces = |word: &str| -> Vec<String> {
-            let mut pieces = self.pieces.split_word(word);
-            pieces.retain(|piece| known(&TokenGroup::Unigram(piece.clone())));
-            pieces
-        };
+        let known_pieces = |word: &str| self.known_pieces(word, &records);
         let composition = match self.head.deep.stop_words {
             true => query.compose_all(known, known_pieces),
             false => query.compose(known, known_pieces),
         };
-        let (terms, vectors) = self.vectors(&composition, &records);
-        (terms, vectors, composition.coverage)
+        let (terms, footprints) = self.vectors(&composition, &records);
+        Composed {
+            terms,
+            footprints,
+            coverage: composition.coverage,
+            whole: None,
+        }
+    }
+
+    /// The WordPieces of a word that the store has.
+    pub(crate) fn known_pieces(&self, word: &str, records: &Records<'_>) -> Vec<String> {
+        let mut pieces = self.pieces.split_word(word);
+        pieces.retain(|piece| records.contains_key(&TokenGroup::Unigram(piece.clone())));
+        pieces
     }
 
     pub(crate) fn decomposition(&self, variant: Variant) -> Decomposition {
@@ -111,9 +136,10 @@ impl Ranker {
             false => query.deep_terms().collect(),
         };
         if terms.is_empty() {
-            return Ok(Default::default());
+            return Ok(Composed::default());
         }
-        let all = encoder.footprints(text).map_err(RankError::Encoder)?;
+        let EncodedQuery { words: all, whole } =
+            encoder.encode(text).map_err(RankError::Encoder)?;
         let (layers, width) = (
             usize::from(self.shape.layers),
             usize::from(self.shape.bits) / 32,
@@ -151,7 +177,19 @@ impl Ranker {
                 vector,
             }],
         };
-        let terms = terms.iter().enumerate().map(term).collect();
-        Ok((terms, vectors, Coverage::default()))
+        let expected = self.shape.mean_bytes() / 4;
+        if whole.len() != expected {
+            let found = format!(
+                "{} numbers for the vector of the whole query, which has {expected}",
+                whole.len()
+            );
+            return Err(RankError::Encoder(found.into()));
+        }
+        Ok(Composed {
+            terms: terms.iter().enumerate().map(term).collect(),
+            footprints: vectors,
+            coverage: Coverage::default(),
+            whole: Some(whole),
+        })
     }
 }

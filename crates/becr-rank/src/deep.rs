@@ -2,7 +2,7 @@
 
 use crate::RankError;
 use crate::query::QueryTerm;
-use crate::vector::VectorQuery;
+use crate::vector::{Compared, VectorQuery};
 use becr_footprint::{CompositeQuery, GroupWeight};
 use becr_model::{Deep, TermWeights};
 use becr_store::Shape;
@@ -26,6 +26,7 @@ impl DeepQuery {
         shape: Shape,
         terms: &[QueryTerm],
         mut footprints: Vec<u32>,
+        compared: &Compared,
     ) -> Result<Self, RankError> {
         let (layers, bits) = (usize::from(shape.layers), usize::from(shape.bits));
         let words = bits / 32;
@@ -51,7 +52,7 @@ impl DeepQuery {
         Ok(Self {
             composite,
             weights,
-            vector: VectorQuery::new(shape, terms, last, &packed),
+            vector: VectorQuery::new(shape, terms, last, &packed, compared),
         })
     }
 

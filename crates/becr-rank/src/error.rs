@@ -95,6 +95,21 @@ pub enum RankError {
         /// How many there are.
         layers: usize,
     },
+    /// A mixer for vectors of another length, or an index that keeps no vectors.
+    #[error(
+        "the mixer takes vectors of {mixer} dimensions and hyperplanes of {bits} bits, the index keeps {index} dimensions and \
+         {index_bits} bits; use the mixer of the index's model"
+    )]
+    Mixer {
+        /// Dimensions of the hyperplanes.
+        mixer: usize,
+        /// Their number.
+        bits: usize,
+        /// Dimensions of the vectors that token groups keep; 0 if they keep none.
+        index: usize,
+        /// Bits of a footprint.
+        index_bits: usize,
+    },
     /// The variant needs the encoder and none was given.
     #[error(
         "the whole-query variant reads the query with the encoder; give the model the index was made with"

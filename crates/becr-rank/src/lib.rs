@@ -9,6 +9,7 @@
 //! | `lexical` | S_lexi: TF-IDF, BM25, proximity, from one pass over a record's words |
 //! | `others` | S_others: CLS and named features |
 //! | `score` | candidates scored document by document |
+//! | `list` | what of a score is relative to the list of candidates |
 //! | `explain` | a score taken apart, and two scores compared |
 //! | `shading` | the words of a text and how near they are to the query |
 //! | `features` | the same numbers unweighted, for training |
@@ -25,8 +26,25 @@
 //! share its weight; a word of which not even a piece is known has no term. The similarity of a term to a document
 //! token is Σ weight·cos(π·h/b) over its groups, the kernels pool the similarities of all tokens at each kept layer,
 //! and S_deep = Σ ω·α·ln(ε + Σ kernel), ω being 1, 1/n or idf/Σ idf (idf of the stem in bodies) as the head says.
-//! The document-vector similarity compares the same composition at the last kept layer with the footprint of the
-//! document's mean vector; a document without a token has none.
+//! The document-vector similarity compares the same composition at the last kept layer with the document's mean vector; a
+//! document without a token has none. With `query_vector: "whole"` it is the cosine of one vector: of an encoded query the
+//! mean of all tokens, `[CLS]` and `[SEP]` too, in four bits a dimension as documents' means are; of a composed query the
+//! sum of its terms' vectors by ω, brought to length 1.
+//!
+//! # What is relative to the list
+//!
+//! A head may have the deep part taken relative to the list of candidates (`deep.scale`), and may count how much a document
+//! is like the best of them (`feedback`); [`Variant::OneVector`] is relative to the list too. With z for what has mean 0 and
+//! deviation 1 over the list, x for a candidate's sum of kernels and document vector, v for the query's cosine:
+//!
+//! | part | value |
+//! |---|---|
+//! | S_deep | weight·(x − mean)/deviation of the list; fewer than 5 candidates, or all the same: the head's deviation |
+//! | `like the best candidates` | weight·z(mean cosine of the document's vector with those of the best others), best by first_stage + vector·z(v); nothing for fewer than 5 candidates |
+//! | `one-vector` | first_stage + weight·z(v), and nothing else |
+//! | `own_bm25` | where no candidate has a score of the first stage: `sum_bm25`, min–max over the list, in its place |
+//!
+//! In explanations a term then contributes by how far it is above the average candidate.
 //!
 //! # Lexical features
 //!
@@ -46,8 +64,12 @@
 //! | `_max` `_min` `_avg` `_sum` | over the stems of the query, those that do not occur with 0 |
 //! | `sum_tfidf`, `sum_bm25` | title and body added |
 //! | `proximity` | 1/d², d the least distance in words, in either order, of two different stems that form a pair of the query; 0 if they do not both occur. Largest, smallest, mean over such pairs; 0 without any |
-//! | `bm25_pairs` | Σ over the pairs of `bm25`, by words and not stems: tf is how often the second follows the first within the window, df is exact for pairs in the token store, 1 for others |
+//! | `bm25_pairs` | Σ over the pairs of `bm25`, by words and not stems: tf is how often the second follows the first within the window, df is exact for pairs in the token store, 1 for others; with `pair_frequency: "words"` it is estimated, see below |
 //! | `first_stage` | the first stage's score, min–max within the list of candidates; 0 when absent, and when all are the same. With this feature scores depend on the list |
+//!
+//! The estimate of a pair's df is √(max(e, 1)·max(m, 1)), from the df of the stems of its words a and b: e = df_a·df_b/N ·
+//! min(1, window/avg), what is to be expected if they had nothing to do with each other, and m, the lesser of the two. It
+//! does not depend on what the token store has, nor on the order in which documents came and went.
 //!
 //! A missing title gives 0 throughout. A worked example, which is also a test:
 //!
@@ -135,6 +157,8 @@ mod error;
 mod explain;
 mod features;
 mod lexical;
+mod list;
+mod mix;
 mod options;
 mod order;
 mod others;
@@ -145,13 +169,17 @@ mod score;
 mod shading;
 mod vector;
 
+pub use becr_model::QueryMode;
 pub use error::RankError;
-pub use explain::{Cell, ContributionRow, Explanation, FeaturePart, Part, TermPart};
+pub use explain::{
+    Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart,
+};
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
-pub use options::{Options, Parts, Variant};
+pub use mix::{MixedQuery, QueryMixer};
+pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
 pub use order::ranking;
-pub use query::{GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
+pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
 pub use raw::RawVectors;
 pub use score::{Candidate, RankWorkspace, ScoreTiming, Scored};

@@ -1,9 +1,12 @@
 //! A query, ready to be scored: decomposed, looked up, its words counted in the collection.
 
+use crate::compose::Composed;
 use crate::deep::{DeepQuery, term_weights};
 use crate::lexical::{LexicalParts, LexicalQuery, idf};
+use crate::vector::Compared;
 use crate::{Options, RankError, Ranker, Variant};
 use becr_footprint::CompositeQuery;
+use becr_model::{PairFrequency, QueryVector};
 use becr_store::{Answer, DocumentStore, FetchBuffer, Question};
 use becr_text::groups::{Coverage, Query};
 use std::borrow::Cow;
@@ -11,19 +14,29 @@ use std::borrow::Cow;
 /// The most words of a query that are looked at; what comes after them is not.
 pub const MAX_QUERY_WORDS: usize = 1024;
 
-/// Reads a whole query with the encoder, for BECR⁻.
+/// Reads a whole query with the encoder, for [`QueryMode::Encoded`](becr_model::QueryMode).
 pub trait QueryEncoder {
-    /// The footprints of every word of `text` (as [`becr_text::words::words`] has them, in order),
+    /// Encodes a query.
+    fn encode(&self, text: &str) -> Result<EncodedQuery, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// A query as the encoder reads it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EncodedQuery {
+    /// The footprints of every word of the text (as [`becr_text::words::words`] has them, in order),
     /// `[layer][word][bits / 32]`, then, if footprints are relative, the packed vectors of the
     /// words; each word the mean of its WordPieces.
-    fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>;
+    pub words: Vec<u32>,
+    /// The mean of all tokens at the last layer, `[CLS]` and `[SEP]` too, as records have documents' means: packed, if
+    /// footprints are relative, else its footprint.
+    pub whole: Vec<u32>,
 }
 
 impl<F> QueryEncoder for F
 where
-    F: Fn(&str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>>,
+    F: Fn(&str) -> Result<EncodedQuery, Box<dyn std::error::Error + Send + Sync>>,
 {
-    fn footprints(&self, text: &str) -> Result<Vec<u32>, Box<dyn std::error::Error + Send + Sync>> {
+    fn encode(&self, text: &str) -> Result<EncodedQuery, Box<dyn std::error::Error + Send + Sync>> {
         self(text)
     }
 }
@@ -111,7 +124,7 @@ impl RankQuery {
 impl Ranker {
     /// Reads a query: decomposes it, looks its token groups up, counts its words in the collection.
     ///
-    /// `encoder` is for [`Variant::WholeQuery`] alone. A query without words, or without any the store knows, is
+    /// `encoder` is for encoded queries alone. A query without words, or without any the store knows, is
     /// no error: the parts it has nothing to say to are 0. Words beyond [`MAX_QUERY_WORDS`] are not looked at.
     pub fn query<S>(
         &self,
@@ -150,34 +163,53 @@ impl Ranker {
             .map(|word| word.text)
             .take(MAX_QUERY_WORDS)
             .collect();
-        let decomposed = match options.variant {
-            Variant::WholeQuery => None,
-            variant => Some(Query::from_words(&words, &self.decomposition(variant))),
+        let decomposed = match options.is_encoded() {
+            true => None,
+            false => {
+                let variant = match self.mixes(options) {
+                    // A mixer takes words alone.
+                    true => Variant::NoPairs,
+                    false => options.variant,
+                };
+                let decomposition = self.decomposition(variant);
+                Some(Query::from_words(&words, &decomposition))
+            }
         };
         let parts = LexicalParts::new(&words, self.window, &self.analyzer);
         let (stems, stem_of) = self.stems(&parts, &words);
         let distinct: Vec<&str> = parts.words.iter().map(String::as_str).collect();
         let split = |word: &str| self.pieces.split_word(word);
+        let pairs = match self.head.pair_frequency {
+            PairFrequency::Store => parts.groups(),
+            PairFrequency::Words => Vec::new(),
+        };
         let question = Question {
             ids,
             words: &distinct,
             stems: &stems.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
-            pairs: &parts.groups(),
+            pairs: &pairs,
             groups: decomposed.as_ref().map_or(&[], |query| &query.groups),
             pieces: Some(&split),
         };
         let mut buffer = FetchBuffer::default();
         let answer = store.look_up(&question, &mut buffer)?;
-        let (mut terms, vectors, coverage) = match decomposed {
+        let Composed {
+            mut terms,
+            footprints,
+            coverage,
+            whole,
+        } = match decomposed {
             None => self.whole_query(text, &words, encoder)?,
+            Some(query) if self.mixes(options) => self.mixed_query(&query, &answer)?,
             Some(query) => self.composed_query(&query, &answer),
         };
         let deep = match terms.is_empty() {
             true => None,
             false => {
                 self.weigh(&answer, &stem_of, &mut terms);
-                let shape = self.shape;
-                Some(DeepQuery::new(&self.head.deep, shape, &terms, vectors)?)
+                let compared = self.compared(options, whole);
+                let (head, shape) = (&self.head.deep, self.shape);
+                Some(DeepQuery::new(head, shape, &terms, footprints, &compared)?)
             }
         };
         let number = |feature: &becr_model::Feature| {
@@ -188,21 +220,34 @@ impl Ranker {
         };
         let named = self.head.others.features.iter().map(number).collect();
         drop(stems);
+        let frequency = self.head.pair_frequency;
+        let lexical = LexicalQuery::new(parts, &stem_of, &answer, self.window, frequency);
         let query = RankQuery {
             text: text.to_owned(),
             options: *options,
             terms,
             coverage,
             deep,
-            lexical: LexicalQuery::new(parts, &answer, self.window),
+            lexical,
             named,
             words,
         };
         Ok((query, answer.numbers))
     }
 
+    /// What documents' vectors are compared with.
+    fn compared(&self, options: &Options, whole: Option<Vec<u32>>) -> Compared {
+        let is_whole = self.head.deep.query_vector == QueryVector::Whole
+            || options.variant == Variant::OneVector;
+        match (is_whole, whole) {
+            (false, _) => Compared::Terms,
+            (true, Some(whole)) => Compared::Vector(whole),
+            (true, None) => Compared::Sum,
+        }
+    }
+
     /// The stems to look up, and for each word of the query the place of its stem among them: those of the lexical part
-    /// and, if the head has terms for stop words, theirs.
+    /// and, if the head has terms for stop words or estimates the frequencies of pairs, theirs.
     fn stems<'a>(
         &self,
         parts: &'a LexicalParts,
@@ -210,7 +255,7 @@ impl Ranker {
     ) -> (Vec<Cow<'a, str>>, Vec<Option<u32>>) {
         let mut stems: Vec<Cow<'a, str>> = parts.stems.iter().map(Cow::from).collect();
         let mut stem_of = parts.stem_of.clone();
-        if self.head.deep.stop_words {
+        if self.head.deep.stop_words || self.head.pair_frequency == PairFrequency::Words {
             for (word, stem) in words.iter().zip(&mut stem_of) {
                 if stem.is_none() {
                     *stem = Some(stems.len() as u32);

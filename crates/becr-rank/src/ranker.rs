@@ -1,5 +1,6 @@
 //! The ranker: what is the same for every query.
 
+use crate::mix::Mixing;
 use crate::{RankError, lexical};
 use becr_footprint::{Engine, Kernels};
 use becr_model::{Head, Similarity};
@@ -18,9 +19,13 @@ pub struct Ranker {
     pub(crate) analyzer: Analyzer,
     /// Place of each of the head's lexical features among those that are computed.
     pub(crate) lexical: Vec<usize>,
+    /// Whether one of them takes a look at the words of documents.
+    pub(crate) reads_words: bool,
     /// Largest distance of the words of a pair in the lexical features.
     pub(crate) window: usize,
     pub(crate) documents: Documents,
+    /// What mixes the words of composed queries.
+    pub(crate) mixing: Option<Mixing>,
 }
 
 impl Ranker {
@@ -50,8 +55,9 @@ impl Ranker {
                 known: lexical::LEXICAL_FEATURES.to_vec(),
             })
         };
-        let lexical = head.lexical.iter().map(place).collect::<Result<_, _>>()?;
+        let lexical: Vec<usize> = head.lexical.iter().map(place).collect::<Result<_, _>>()?;
         Ok(Self {
+            reads_words: lexical.iter().any(|&place| place != lexical::FIRST_STAGE),
             window: head.deep.composition.pairs.len(),
             head,
             shape,
@@ -61,6 +67,7 @@ impl Ranker {
             analyzer: Analyzer::default(),
             lexical,
             documents: Documents::Encoded,
+            mixing: None,
         })
     }
 

@@ -100,6 +100,16 @@ impl Sums {
     pub(crate) fn total(&self) -> f64 {
         self.deep + self.lexi + self.others
     }
+
+    fn scored(&self, number: u64) -> Scored {
+        Scored {
+            number,
+            score: self.total() as f32,
+            deep: self.deep as f32,
+            lexi: self.lexi as f32,
+            others: self.others as f32,
+        }
+    }
 }
 
 impl Ranker {
@@ -107,7 +117,8 @@ impl Ranker {
     /// looked up. The same document may stand in the list more than once.
     ///
     /// The score of a document depends on the query, its record, its features and the collection; and on the
-    /// other candidates only where the head uses `first_stage`, which is relative to the list.
+    /// other candidates only where the head uses `first_stage`, which is relative to the list, and where it is list-wise
+    /// ([`Head::is_list_wise`](becr_model::Head::is_list_wise)).
     pub fn score<S>(
         &self,
         query: &RankQuery,
@@ -119,16 +130,17 @@ impl Ranker {
         S: DocumentStore + ?Sized,
     {
         let mut scored = vec![None; candidates.len()];
+        if let Some(rules) = self.list_rules(query, candidates) {
+            let list = self.list(query, store, candidates, &rules, work, |_, _, _| {})?;
+            for row in list.rows {
+                scored[row.place] = Some(row.sums.scored(row.number));
+            }
+            return Ok(scored);
+        }
         self.each(store, candidates, work, |turn, buffers| {
             let candidate = &candidates[turn.place];
             let sums = self.sums(query, &turn, candidate, buffers)?;
-            scored[turn.place] = Some(Scored {
-                number: candidate.number,
-                score: sums.total() as f32,
-                deep: sums.deep as f32,
-                lexi: sums.lexi as f32,
-                others: sums.others as f32,
-            });
+            scored[turn.place] = Some(sums.scored(candidate.number));
             Ok::<(), RankError>(())
         })?;
         Ok(scored)
@@ -236,7 +248,9 @@ impl Ranker {
         let begun = Instant::now();
         if !without.lexi && !self.lexical.is_empty() {
             let Buffers { scan, lexical, .. } = buffers;
-            scan.features(&query.lexical, turn.record.forward(), lexical);
+            if self.reads_words {
+                scan.features(&query.lexical, turn.record.forward(), lexical);
+            }
             sums.lexi = self.lexi(lexical);
         }
         let lexical_done = Instant::now();
@@ -252,7 +266,7 @@ impl Ranker {
         Ok(sums)
     }
 
-    fn deep(
+    pub(crate) fn deep(
         &self,
         query: &RankQuery,
         turn: &Turn<'_>,
@@ -293,9 +307,19 @@ impl Ranker {
             .log_sums_of_cached(query, kernels, &document, turn.next, engine, log_sums)?)
     }
 
-    fn lexi(&self, values: &[f32; COUNT]) -> f64 {
+    pub(crate) fn lexi(&self, values: &[f32; COUNT]) -> f64 {
+        self.lexi_where(values, |_| true)
+    }
+
+    /// S_lexi without the feature that is relative to the list.
+    pub(crate) fn lexi_but_first_stage(&self, values: &[f32; COUNT]) -> f64 {
+        self.lexi_where(values, |place| place != FIRST_STAGE)
+    }
+
+    fn lexi_where(&self, values: &[f32; COUNT], counts: impl Fn(usize) -> bool) -> f64 {
         let features = self.head.lexical.iter().zip(&self.lexical);
         features
+            .filter(|(_, place)| counts(**place))
             .map(|(feature, &place)| f64::from(feature.contribution(values[place])))
             .sum()
     }

@@ -6,11 +6,23 @@ use becr_footprint::lsh::dot;
 use becr_footprint::{DocumentTokens, Relative, unpack};
 use becr_store::{Record, Shape, u32s};
 
-/// A query as documents' vectors are compared with it: v = Σ_i ω̂_i Σ_t w_it · cos(e_t, mean) at the last layer.
+/// A query as documents' vectors are compared with it: v = Σ_i ω̂_i Σ_t w_it · cos(e_t, mean) at the last layer, or the
+/// cosine of one vector of the whole query.
 #[derive(Debug, Clone)]
 pub(crate) enum VectorQuery {
     Footprints(Footprints),
     Packed(Packed),
+}
+
+/// What documents' vectors are compared with.
+#[derive(Debug, Clone)]
+pub(crate) enum Compared {
+    /// Every term's vector.
+    Terms,
+    /// Their sum by ω, brought to length 1. Footprints cannot be added: there it is the same as `Terms`.
+    Sum,
+    /// This vector, as records have documents' means: packed, or its footprint.
+    Vector(Vec<u32>),
 }
 
 /// Cosines estimated from footprints.
@@ -20,6 +32,8 @@ pub(crate) struct Footprints {
     vectors: Vec<(f32, Vec<u8>)>,
     /// cos(π·h/b) by h.
     cosines: Vec<f32>,
+    /// The footprint of the whole query's vector, if that is what counts.
+    whole: Option<Vec<u8>>,
 }
 
 /// Cosines of packed vectors.
@@ -30,6 +44,8 @@ pub(crate) struct Packed {
     weights: Vec<f32>,
     /// Σ_t w_it · e_t, `[term][dim]`.
     terms: Vec<f32>,
+    /// The vector of the whole query, if that is what counts.
+    whole: Option<Vec<f32>>,
 }
 
 /// What a document's vector has to do with a query, while it is the document's turn.
@@ -50,12 +66,43 @@ impl VectorQuery {
         terms: &[QueryTerm],
         footprints: &[u32],
         packed: &[u32],
+        compared: &Compared,
     ) -> Self {
         let total: f32 = terms.iter().map(|term| term.weight).sum();
         let weights: Vec<f32> = terms.iter().map(|term| term.weight / total).collect();
         match shape.is_relative() {
-            true => Self::Packed(Packed::new(shape, terms, weights, packed)),
-            false => Self::Footprints(Footprints::new(shape, terms, &weights, footprints)),
+            true => {
+                let mut query = Packed::new(shape, terms, weights, packed);
+                query.whole = query.whole(compared);
+                Self::Packed(query)
+            }
+            false => {
+                let mut query = Footprints::new(shape, terms, &weights, footprints);
+                if let Compared::Vector(footprint) = compared {
+                    query.whole = Some(bytes(footprint));
+                }
+                Self::Footprints(query)
+            }
+        }
+    }
+
+    /// Appends the document's vector to `means`, once the document has been related: unpacked, or the signs that its
+    /// footprint has, so that vectors of either kind have length 1.
+    pub(crate) fn keep_mean(&self, record: &Record<'_>, related: &Related, means: &mut Means) {
+        match self {
+            Self::Packed(query) => {
+                means.dim = query.dim;
+                means.values.extend_from_slice(&related.vector);
+            }
+            Self::Footprints(query) => {
+                means.dim = query.cosines.len() - 1;
+                means.are_signs = true;
+                let unit = 1.0 / (means.dim as f32).sqrt();
+                for byte in record.mean() {
+                    let sign = |bit: u32| if byte >> bit & 1 == 1 { unit } else { -unit };
+                    means.values.extend((0..8).map(sign));
+                }
+            }
         }
     }
 
@@ -88,18 +135,45 @@ impl VectorQuery {
     pub(crate) fn similarity(&self, record: &Record<'_>, related: &Related) -> Option<f32> {
         (record.tokens() > 0).then(|| match self {
             Self::Footprints(query) => query.similarity(record.mean()),
-            Self::Packed(query) => {
-                let parts = query.weights.iter().zip(&related.similarities);
-                parts.map(|(weight, similarity)| weight * similarity).sum()
-            }
+            Self::Packed(query) => match &query.whole {
+                Some(whole) => dot(whole, &related.vector),
+                None => {
+                    let parts = query.weights.iter().zip(&related.similarities);
+                    parts.map(|(weight, similarity)| weight * similarity).sum()
+                }
+            },
         })
     }
+}
+
+/// The vectors of a list of documents.
+#[derive(Debug, Default)]
+pub(crate) struct Means {
+    dim: usize,
+    values: Vec<f32>,
+    are_signs: bool,
+}
+
+impl Means {
+    /// The cosine of two of them, by their places.
+    pub(crate) fn cosine(&self, a: usize, b: usize) -> f32 {
+        let mean = |at: usize| &self.values[at * self.dim..][..self.dim];
+        let product = dot(mean(a), mean(b));
+        match self.are_signs {
+            // 1 − 2h/b of the footprints; the cosine is cos(π·h/b).
+            true => (std::f32::consts::FRAC_PI_2 * product).sin(),
+            false => product,
+        }
+    }
+}
+
+fn bytes(footprint: &[u32]) -> Vec<u8> {
+    footprint.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
 impl Footprints {
     fn new(shape: Shape, terms: &[QueryTerm], weights: &[f32], footprints: &[u32]) -> Self {
         let bits = usize::from(shape.bits);
-        let bytes = |footprint: &[u32]| footprint.iter().flat_map(|w| w.to_le_bytes()).collect();
         let mut vectors: Vec<(f32, Vec<u8>)> = footprints
             .chunks_exact(bits / 32)
             .map(|footprint| (0.0, bytes(footprint)))
@@ -113,10 +187,14 @@ impl Footprints {
         Self {
             vectors,
             cosines: (0..=bits).map(cosine).collect(),
+            whole: None,
         }
     }
 
     fn similarity(&self, mean: &[u8]) -> f32 {
+        if let Some(whole) = &self.whole {
+            return self.cosines[distance(whole, mean)];
+        }
         let parts = self.vectors.iter();
         parts
             .map(|(weight, vector)| weight * self.cosines[distance(vector, mean)])
@@ -143,7 +221,28 @@ impl Packed {
             dim,
             weights,
             terms: sums,
+            whole: None,
         }
+    }
+
+    /// The vector of the whole query, of length 1 or, if it has no direction, 0.
+    fn whole(&self, compared: &Compared) -> Option<Vec<f32>> {
+        let mut whole = vec![0.0; self.dim];
+        match compared {
+            Compared::Terms => return None,
+            Compared::Vector(packed) => unpack(packed.iter().copied(), &mut whole),
+            Compared::Sum => {
+                for (weight, term) in self.weights.iter().zip(self.terms.chunks_exact(self.dim)) {
+                    let parts = whole.iter_mut().zip(term);
+                    parts.for_each(|(sum, x)| *sum += weight * x);
+                }
+                let length = dot(&whole, &whole).sqrt();
+                if length > 0.0 {
+                    whole.iter_mut().for_each(|x| *x /= length);
+                }
+            }
+        }
+        Some(whole)
     }
 
     fn relate(&self, record: &Record<'_>, related: &mut Related) {

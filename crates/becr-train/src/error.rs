@@ -96,6 +96,9 @@ pub enum TrainError {
     /// The scoring engine.
     #[error(transparent)]
     Engine(#[from] becr_footprint::Error),
+    /// A file of queries, pairs or documents.
+    #[error(transparent)]
+    Corpus(#[from] becr_corpus::CorpusError),
     /// Runs, judgements and plots.
     #[error(transparent)]
     Eval(#[from] becr_eval::Error),

@@ -37,6 +37,7 @@ mod error;
 mod example;
 mod frozen;
 mod learn;
+pub mod mixer;
 mod model;
 mod observer;
 mod options;

@@ -1,5 +1,6 @@
 //! What a training tells while it runs.
 
+use crate::mixer::HeldOut;
 use serde::{Deserialize, Serialize};
 
 /// A step of the optimizer.
@@ -47,6 +48,11 @@ pub trait Observer {
     /// The validation queries were re-ranked.
     fn validated(&mut self, validated: &Validated) {
         let _ = validated;
+    }
+
+    /// A mixer was measured on queries held out.
+    fn held_out(&mut self, held_out: &HeldOut) {
+        let _ = held_out;
     }
 
     /// Something worth knowing: a resumed run, queries without a deep term.

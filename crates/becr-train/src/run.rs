@@ -169,6 +169,8 @@ impl Training<'_> {
                 let from = model.encoder_id();
                 let mut model = Model {
                     weights: weights.clone(),
+                    mixer: None,
+                    words: None,
                     ..model.clone()
                 };
                 model.config.becr = Some(settings);

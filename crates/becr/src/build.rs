@@ -5,7 +5,7 @@ use becr_encoder::{Encoder, Precision};
 use becr_groups::Rules;
 use becr_index::full::{BuildOptions, FullBuild, FullSummary, Shard};
 use becr_index::{Folder, IndexBuilder, IntoDocument, Observer};
-use becr_model::Model;
+use becr_model::{Model, QueryMode};
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub struct Build {
     precision: Precision,
     identity: Option<String>,
     overwrite: bool,
+    rules: Option<Rules>,
     options: BuildOptions,
 }
 
@@ -40,6 +41,7 @@ impl Default for Build {
             precision: Precision::default(),
             identity: None,
             overwrite: false,
+            rules: None,
             options: BuildOptions {
                 keep_text: true,
                 group_list: None,
@@ -48,6 +50,7 @@ impl Default for Build {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                mode: QueryMode::Composed,
                 folders: Vec::new(),
                 allow_empty: false,
             },
@@ -100,9 +103,10 @@ impl Build {
         self
     }
 
-    /// Which token groups are chosen.
+    /// Which token groups are chosen. Unless said otherwise, every word and no pair for a model with a mixer, the paper's
+    /// rules for others.
     pub fn rules(mut self, rules: Rules) -> Self {
-        self.options.rules = rules;
+        self.rules = Some(rules);
         self
     }
 
@@ -127,6 +131,14 @@ impl Build {
     /// Whether documents are encoded, or composed from token groups.
     pub fn documents(mut self, documents: Documents) -> Self {
         self.options.documents = documents;
+        self
+    }
+
+    /// Which queries the index is for. [`QueryMode::Composed`] serves encoded queries too. [`QueryMode::Encoded`] makes no
+    /// token groups: the build is shorter and the index smaller, the documents are read once, and every query goes through
+    /// the encoder.
+    pub fn mode(mut self, mode: QueryMode) -> Self {
+        self.options.mode = mode;
         self
     }
 
@@ -167,11 +179,18 @@ impl Build {
                 self.precision,
             )?),
         };
+        let by_model = || match model.mixer {
+            Some(_) => Rules::words(),
+            None => Rules::default(),
+        };
         let build = FullBuild {
             model: &model,
             encoder: &encoder,
             identity: self.identity,
-            options: self.options,
+            options: BuildOptions {
+                rules: self.rules.unwrap_or_else(by_model),
+                ..self.options
+            },
         };
         let summary = build.run(documents.into_iter(), path, self.overwrite, observer)?;
         tracing::info!(?summary, "index built");

@@ -28,6 +28,13 @@ pub enum Error {
     /// Ranking was asked of an index that has BM25 alone.
     #[error("{}: this is a lexical index, without footprints to re-rank with; build one with a model", .0.display())]
     Lexical(PathBuf),
+    /// A composed query was asked of an index that has no token groups.
+    #[error(
+        "{}: this index was built for encoded queries alone and has no token groups to compose a query of; have the query \
+         encoded, or build the index for composed queries too",
+        .0.display()
+    )]
+    EncodedOnly(PathBuf),
     /// The index's model came without a head.
     #[error(
         "{}: the model of this index has no trained head; give one of the same encoder when opening, or train one",

@@ -2,15 +2,15 @@
 
 use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
 use crate::{Error, Generation, RankOptions, SearchOptions, View};
-use becr_model::Config;
+use becr_model::{Config, QueryMode};
 use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading};
 use serde::Serialize;
 
 /// How to explain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExplainOptions {
-    /// How many candidates of the first stage the list has: as many as the search had that is to be explained. One
-    /// feature, the first stage's score, is relative to the list.
+    /// How many candidates of the first stage the list has: as many as the search had that is to be explained. Scores
+    /// are relative to the list, by the first stage's score at least.
     pub depth: usize,
     /// How they are ranked.
     pub rank: RankOptions,
@@ -30,6 +30,8 @@ impl Default for ExplainOptions {
 pub struct ExplainAnswer {
     /// The query.
     pub query: String,
+    /// How the query was read.
+    pub mode: QueryMode,
     /// Words of the query with a deep term: what they weigh and what they are composed of.
     pub terms: Vec<QueryTerm>,
     /// How much of the query the token store has.
@@ -93,15 +95,12 @@ impl View {
         }
         let (answer, explained) = self.with_workspace(|work| {
             let answer = ranking.rank(query, &candidates, work)?;
-            let mut explained = Vec::with_capacity(documents.len());
-            for &id in documents {
-                let list = List {
-                    answer: &answer,
-                    candidates: &candidates,
-                    hits: hits.len(),
-                };
-                explained.push(ranking.explained(&list, id, work)?);
-            }
+            let list = List {
+                answer: &answer,
+                candidates: &candidates,
+                hits: hits.len(),
+            };
+            let explained = ranking.explained(&list, documents, work)?;
             Ok::<_, Error>((answer, explained))
         })?;
         let difference = match &explained[..] {
@@ -117,6 +116,7 @@ impl View {
             .map_err(|reason| Error::Config { path, reason })?;
         Ok(ExplainAnswer {
             query: query.to_owned(),
+            mode: ranking.options().mode,
             terms: answer.query.terms().to_vec(),
             coverage: answer.coverage(),
             layers,
@@ -139,27 +139,36 @@ impl Ranking<'_> {
     fn explained(
         &self,
         list: &List<'_>,
-        id: &str,
+        ids: &[&str],
         work: &mut RankWorkspace,
-    ) -> Result<ExplainedDocument, Error> {
-        let unknown = || Error::UnknownDocument(id.to_owned());
-        let mut candidates = list.candidates.iter();
-        let place = candidates.position(|candidate| candidate.id == id);
-        let place = place.ok_or_else(unknown)?;
-        let explanation = self.explain(list.answer, list.candidates, place, work)?;
-        let mut order = list.answer.order.iter().filter(|(at, _)| *at < list.hits);
-        let rank = order.position(|(at, _)| *at == place);
-        let shading = self.shading(list.answer, id, work)?;
-        Ok(ExplainedDocument {
-            id: id.to_owned(),
-            title: shading
-                .as_ref()
-                .map_or(String::new(), |shading| shading.title.clone()),
-            rank: rank.map(|rank| rank + 1),
-            first_stage_rank: (place < list.hits).then_some(place + 1),
-            explanation,
-            shading,
-        })
+    ) -> Result<Vec<ExplainedDocument>, Error> {
+        let place = |&id: &&str| {
+            let place = list
+                .candidates
+                .iter()
+                .position(|candidate| candidate.id == id);
+            place.ok_or_else(|| Error::UnknownDocument(id.to_owned()))
+        };
+        let places: Vec<usize> = ids.iter().map(place).collect::<Result<_, _>>()?;
+        let explanations = self.explain(list.answer, list.candidates, &places, work)?;
+        let documents = ids.iter().zip(places).zip(explanations);
+        documents
+            .map(|((&id, place), explanation)| {
+                let mut order = list.answer.order.iter().filter(|(at, _)| *at < list.hits);
+                let rank = order.position(|(at, _)| *at == place);
+                let shading = self.shading(list.answer, id, work)?;
+                Ok(ExplainedDocument {
+                    id: id.to_owned(),
+                    title: shading
+                        .as_ref()
+                        .map_or(String::new(), |shading| shading.title.clone()),
+                    rank: rank.map(|rank| rank + 1),
+                    first_stage_rank: (place < list.hits).then_some(place + 1),
+                    explanation,
+                    shading,
+                })
+            })
+            .collect()
     }
 
     /// How near the words of a document are to the query's terms, at the last kept layer; `None` if the index keeps no

@@ -8,7 +8,7 @@ use crate::{
 };
 use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
-use becr_model::{Head, Model};
+use becr_model::{Head, Model, QueryMode};
 use becr_rank::Ranker;
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
@@ -224,6 +224,14 @@ impl Index {
     /// Why the index cannot be ranked with: it is lexical, or has no head. `None` if it can.
     pub fn obstacle(&self) -> Result<Option<Error>, Error> {
         Ok(self.opened()?.obstacle(&self.inner.options))
+    }
+
+    /// How queries are read with these options: as they say, or else as the index was built for and as its head says;
+    /// composed, if nobody says. An error for what the index cannot do.
+    pub fn query_mode(&self, options: &RankOptions) -> Result<QueryMode, Error> {
+        let opened = self.opened()?;
+        let ranker = opened.ranker(&self.inner.options)?;
+        Ok(opened.options(&ranker, options)?.mode)
     }
 
     /// Numbers of the documents, by name, that the head gives no weight: they do not count.

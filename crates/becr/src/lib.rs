@@ -47,7 +47,8 @@
 //! # Two ways to read a query
 //!
 //! [`QueryMode::Composed`] looks word vectors up; [`QueryMode::Encoded`] has the encoder read the whole query, which
-//! takes milliseconds and helps long questions.
+//! takes milliseconds, helps, most of all long questions, and needs no token groups ([`Build::mode`]). Which of them it is
+//! where nobody says is up to the index and its head ([`Index::query_mode`]).
 //!
 //! # What is not caught
 //!
@@ -77,15 +78,15 @@ pub use becr_index::{
     Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, SourceError, Stage,
     Verification,
 };
-pub use becr_model::{Head, Model};
-pub use becr_rank::{Explanation, Part, Parts, Scored, Shading, Variant};
+pub use becr_model::{Head, Model, QueryMode};
+pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
 pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};
 pub use generation::Generation;
 pub use index::{Index, OpenOptions};
-pub use options::{Details, QueryMode, RankOptions, SearchOptions};
+pub use options::{Details, RankOptions, SearchOptions};
 pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};

@@ -19,19 +19,24 @@ pub fn bundled() -> Result<Model, Error> {
         tokenizer: becr_small::TOKENIZER,
         weights: becr_small::WEIGHTS,
         head: becr_small::HEAD,
+        mixer: becr_small::MIXER,
+        words: becr_small::WORDS,
     };
     Ok(Model::from_files(Path::new(BUNDLED), &files)?)
 }
 
 /// Its files, by name, for those who need them in a directory.
 #[cfg(feature = "bundled")]
-pub fn bundled_files() -> [(&'static str, &'static [u8]); 4] {
-    [
+pub fn bundled_files() -> Vec<(&'static str, &'static [u8])> {
+    let mut files = vec![
         ("config.json", becr_small::CONFIG.as_bytes()),
         ("tokenizer.json", becr_small::TOKENIZER),
         ("model.safetensors", becr_small::WEIGHTS),
-        ("head.json", becr_small::HEAD),
-    ]
+        (becr_model::HEAD_FILE, becr_small::HEAD),
+    ];
+    files.extend(becr_small::MIXER.map(|bytes| (becr_model::MIXER_FILE, bytes)));
+    files.extend(becr_small::WORDS.map(|bytes| (becr_model::WORDS_FILE, bytes)));
+    files
 }
 
 /// The model that is built into the program.

@@ -1,12 +1,13 @@
 //! An edition of an index, opened: what its states have in common.
 
 use crate::view::{State, View};
-use crate::{Error, Generation, OpenOptions};
+use crate::{Error, Generation, OpenOptions, RankOptions};
+use becr_encoder::{Mixed, Mixer, hyperplanes};
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
-use becr_model::{HEAD_FILE, Head};
-use becr_rank::{RankWorkspace, Ranker};
+use becr_model::{Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, QueryMode};
+use becr_rank::{MixedQuery, RankWorkspace, Ranker};
 use becr_text::pieces::WordPieces;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -114,6 +115,24 @@ impl Opened {
         None
     }
 
+    /// How a query is read and scored on this index. An index for encoded queries alone has no token groups to compose
+    /// others of.
+    pub(crate) fn options(
+        &self,
+        ranker: &Ranker,
+        asked: &RankOptions,
+    ) -> Result<becr_rank::Options, Error> {
+        let default = match self.manifest.mode {
+            QueryMode::Encoded => QueryMode::Encoded,
+            QueryMode::Composed => ranker.head().mode.unwrap_or_default(),
+        };
+        let options = asked.resolve(default)?;
+        match self.manifest.mode == QueryMode::Encoded && !options.is_encoded() {
+            true => Err(Error::EncodedOnly(self.dir.clone())),
+            false => Ok(options),
+        }
+    }
+
     fn head_file(&self) -> PathBuf {
         self.dir.join("model").join(HEAD_FILE)
     }
@@ -137,9 +156,35 @@ impl Opened {
         }
         let head = self.head(options)?;
         let pieces = WordPieces::from_dir(&self.dir.join("model"))?;
-        let ranker = Arc::new(Ranker::for_store(self.store()?.header(), head, pieces)?);
+        let ranker = Ranker::for_store(self.store()?.header(), head, pieces)?;
+        let ranker = Arc::new(self.mixing(ranker)?);
         *held = Some(ranker.clone());
         Ok(ranker)
+    }
+
+    /// Lets the ranker mix the words of composed queries, if the index's model has a mixer.
+    fn mixing(&self, ranker: Ranker) -> Result<Ranker, Error> {
+        let folder = self.dir.join("model");
+        let path = folder.join(MIXER_FILE);
+        if !path.is_file() {
+            return Ok(ranker);
+        }
+        let config = Config::read(&folder.join("config.json"))?;
+        let weights = MixerWeights::read(&path, config.hidden_size)?;
+        weights.check_encoder(&self.store()?.header().encoder_id, &path)?;
+        let Some(hyperplanes) = hyperplanes(&config)? else {
+            return Ok(ranker);
+        };
+        let mixer = Mixer::new(&weights)?;
+        let mix = move |words: &[f32]| {
+            let mut mixed = Mixed::default();
+            mixer.mix(words, &mut mixed);
+            MixedQuery {
+                terms: mixed.terms,
+                query: mixed.query,
+            }
+        };
+        Ok(ranker.with_mixer(Box::new(mix), hyperplanes)?)
     }
 
     /// The newest state; with the first stage, if it will be asked.

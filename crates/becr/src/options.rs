@@ -1,64 +1,55 @@
 //! How to search and rank.
 
 use crate::Error;
-use becr_rank::{Options, Parts, Variant};
-
-/// How a query is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum QueryMode {
-    /// Composed of token groups that were encoded offline: look-ups, no transformer.
-    #[default]
-    Composed,
-    /// The whole query goes through the encoder once, the paper's BECR⁻: better for long questions, milliseconds slower.
-    Encoded,
-}
+use becr_rank::{Options, Parts, QueryMode, Variant};
 
 /// How candidates are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RankOptions {
-    /// How the query is read.
-    pub mode: QueryMode,
-    /// What a composed query is composed of: the paper's ablation.
+    /// How the query is read; `None` as the index and its model say ([`Index::query_mode`](crate::Index::query_mode)).
+    pub mode: Option<QueryMode>,
+    /// What a composed query is composed of, the paper's ablation; or the one-vector score to compare with.
     pub variant: Variant,
     /// Parts of the score that are left out.
     pub without: Parts,
+    /// The weight of [`Variant::OneVector`], in the place of the head's.
+    pub anchor_weight: Option<f32>,
 }
 
 impl RankOptions {
-    /// The same as the ranker says it, which counts the encoded query among the variants.
-    pub(crate) fn resolve(&self) -> Result<Options, Error> {
-        let variant = match (self.mode, self.variant) {
-            (QueryMode::Composed, variant) => variant,
-            (QueryMode::Encoded, Variant::Becr | Variant::WholeQuery) => Variant::WholeQuery,
-            (QueryMode::Encoded, _) => {
+    /// The same as the ranker says it; `default` is how the index has queries read.
+    pub(crate) fn resolve(&self, default: QueryMode) -> Result<Options, Error> {
+        let mode = match (self.variant, self.mode) {
+            (Variant::WholeQuery, Some(QueryMode::Composed)) => {
+                return Err(Error::Options(
+                    "becr-minus is another name for the mode encoded: leave the mode or the variant at its default",
+                ));
+            }
+            (Variant::WholeQuery, _) => QueryMode::Encoded,
+            (Variant::Becr | Variant::OneVector, mode) => mode.unwrap_or(default),
+            (_, Some(QueryMode::Encoded)) => {
                 return Err(Error::Options(
                     "an encoded query is not composed of token groups: leave the variant at its default",
                 ));
             }
+            _ => QueryMode::Composed,
         };
+        if self.anchor_weight.is_some_and(|weight| !weight.is_finite()) {
+            return Err(Error::Options(
+                "the weight of the one-vector score must be a finite number",
+            ));
+        }
         Ok(Options {
-            variant,
+            mode,
+            variant: self.variant,
             without: self.without,
+            anchor_weight: self.anchor_weight,
         })
     }
 }
 
-impl From<Options> for RankOptions {
-    fn from(options: Options) -> Self {
-        let mode = match options.variant {
-            Variant::WholeQuery => QueryMode::Encoded,
-            _ => QueryMode::Composed,
-        };
-        Self {
-            mode,
-            variant: options.variant,
-            without: options.without,
-        }
-    }
-}
-
 /// How to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchOptions {
     /// How many results.
     pub k: usize,

@@ -1,6 +1,6 @@
 //! The largest contributions to a score, in a line.
 
-use becr_rank::{ContributionRow, Explanation, Part};
+use becr_rank::{ContributionRow, Explanation, FEEDBACK, Part};
 use serde::Serialize;
 use std::fmt;
 
@@ -46,7 +46,8 @@ impl fmt::Display for Reasons {
 /// What a row means, in plain words: for people who have not read the paper.
 pub fn plain(row: &ContributionRow) -> String {
     match row.part {
-        Part::Deep if !row.name.contains('_') => format!("words close to \"{}\"", row.name),
+        Part::Deep if !row.name.contains(['_', ' ']) => format!("words close to \"{}\"", row.name),
+        Part::Deep if row.name == FEEDBACK => FEEDBACK.to_owned(),
         Part::Deep => "what the text as a whole is about".to_owned(),
         Part::Lexi => lexical(&row.name),
         Part::Others if row.name == "cls" => {
@@ -87,10 +88,10 @@ fn lexical(name: &str) -> String {
     }
 }
 
-/// A row's name: query terms, which have no underscore, stand in quotes, features under their names.
+/// A row's name: query terms, which have neither underscores nor spaces, stand in quotes, features under their names.
 pub fn label(row: &ContributionRow) -> String {
     match row.part {
-        Part::Deep if !row.name.contains('_') => format!("\"{}\"", row.name),
+        Part::Deep if !row.name.contains(['_', ' ']) => format!("\"{}\"", row.name),
         _ => row.name.clone(),
     }
 }

@@ -4,7 +4,7 @@ use crate::{Error, Generation, RankOptions, View};
 use becr_encoder::Encoder;
 use becr_index::first_stage::Hit;
 use becr_lmdb::Snapshot;
-use becr_rank::{Explanation, RankQuery, RankWorkspace, Ranker, Scored};
+use becr_rank::{EncodedQuery, Explanation, RankQuery, RankWorkspace, Ranker, Scored};
 use becr_store::DocumentStore;
 use serde::Serialize;
 use std::fmt;
@@ -159,15 +159,16 @@ impl View {
 
     /// What ranking takes, ready.
     pub(crate) fn ranking(&self, options: &RankOptions) -> Result<Ranking<'_>, Error> {
-        let resolved = options.resolve()?;
+        let ranker = self.ranker()?;
         let state = self.state();
-        let encoder = match resolved.variant {
-            becr_rank::Variant::WholeQuery => Some(state.options.encoder_of(&state.opened)?),
-            _ => None,
+        let resolved = state.opened.options(&ranker, options)?;
+        let encoder = match resolved.is_encoded() {
+            true => Some(state.options.encoder_of(&state.opened)?),
+            false => None,
         };
         Ok(Ranking {
             view: self,
-            ranker: self.ranker()?,
+            ranker,
             options: resolved,
             encoder,
         })
@@ -184,6 +185,11 @@ pub(crate) struct Ranking<'v> {
 }
 
 impl Ranking<'_> {
+    /// How queries are read and scored.
+    pub(crate) fn options(&self) -> becr_rank::Options {
+        self.options
+    }
+
     pub(crate) fn rank(
         &self,
         text: &str,
@@ -233,7 +239,13 @@ impl Ranking<'_> {
         ids: &[&str],
     ) -> Result<(RankQuery, Vec<Option<u64>>), Error> {
         let whole = |text: &str| match &self.encoder {
-            Some(encoder) => Ok(encoder.query(text)?),
+            Some(encoder) => {
+                let query = encoder.whole_query(text)?;
+                Ok(EncodedQuery {
+                    words: query.words,
+                    whole: query.vector,
+                })
+            }
             None => Err("no encoder".into()),
         };
         let encoder = self.encoder.is_some().then_some(&whole as _);
@@ -241,22 +253,25 @@ impl Ranking<'_> {
         Ok(ranker.query_for(snapshot, text, ids, &self.options, encoder)?)
     }
 
-    /// Takes the score of the candidate at `place` apart.
+    /// Takes the scores of the candidates at `wanted` apart, in their order.
     pub(crate) fn explain(
         &self,
         answer: &RerankAnswer,
         entries: &[Candidate<'_>],
-        place: usize,
+        wanted: &[usize],
         work: &mut RankWorkspace,
-    ) -> Result<Explanation, Error> {
+    ) -> Result<Vec<Explanation>, Error> {
         let snapshot = &*self.view.snapshot()?;
         let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
         let numbers = snapshot.numbers(&ids)?;
         let (places, candidates) = known(entries, &numbers);
-        let which = places.iter().position(|&at| at == place);
-        let which = which.ok_or_else(|| Error::UnknownDocument(ids[place].to_owned()))?;
+        let which = |&place: &usize| {
+            let which = places.iter().position(|&at| at == place);
+            which.ok_or_else(|| Error::UnknownDocument(ids[place].to_owned()))
+        };
+        let which: Vec<usize> = wanted.iter().map(which).collect::<Result<_, _>>()?;
         let (ranker, query) = (&self.ranker, &answer.query);
-        Ok(ranker.explain(query, snapshot, &candidates, which, work)?)
+        Ok(ranker.explain_all(query, snapshot, &candidates, &which, work)?)
     }
 }
 

@@ -155,8 +155,17 @@ impl View {
             found = Some(self.with_workspace(|work| ranking.rank(query, &candidates, work))?);
         }
         let mut results = Vec::with_capacity(options.k.min(hits.len()));
-        let order = order(&hits, found.as_ref());
-        for (rank, (place, score, parts)) in (1..).zip(order.into_iter().take(options.k)) {
+        let mut order = order(&hits, found.as_ref());
+        order.truncate(options.k);
+        let mut reasons = Vec::new().into_iter();
+        if let (Some(ranking), Some(answer), true) = (&ranking, &found, options.details.reasons) {
+            let ranked = order.iter().filter(|(_, _, parts)| parts.is_some());
+            let places: Vec<usize> = ranked.map(|(place, _, _)| *place).collect();
+            let explained =
+                self.with_workspace(|work| ranking.explain(answer, &candidates, &places, work))?;
+            reasons = explained.into_iter();
+        }
+        for (rank, (place, score, parts)) in (1..).zip(order) {
             let mut result = SearchResult {
                 rank,
                 id: hits[place].id.clone(),
@@ -172,16 +181,11 @@ impl View {
                 result.title = Some(self.title(&hits[place])?);
             }
             if let (Some(ranking), Some(answer), Some(_)) = (&ranking, &found, parts) {
-                self.with_workspace(|work| -> Result<(), Error> {
-                    if options.details.reasons {
-                        let explanation = ranking.explain(answer, &candidates, place, work)?;
-                        result.reasons = Some(Reasons::of(&explanation));
-                    }
-                    if options.details.snippet {
-                        result.snippet = ranking.snippet(answer, &hits[place].id, work)?;
-                    }
-                    Ok(())
-                })?;
+                result.reasons = reasons.next().map(|one| Reasons::of(&one));
+                if options.details.snippet {
+                    result.snippet =
+                        self.with_workspace(|work| ranking.snippet(answer, &hits[place].id, work))?;
+                }
             }
             results.push(result);
         }

@@ -2,6 +2,7 @@
 
 use crate::{Error, Index, View};
 use becr_lmdb::{Snapshot, Store, TableSize};
+use becr_model::QueryMode;
 use becr_store::{Documents, StoreError, Totals};
 use becr_text::groups::{Decomposition, Query};
 use serde::Serialize;
@@ -13,6 +14,9 @@ pub struct IndexStats {
     pub written_by: String,
     /// Identity of encoder, tokenizer, layers, bits and hyperplanes; `None` for a lexical index.
     pub encoder_id: Option<String>,
+    /// Which queries it was built for: composed ones, and encoded ones anyway; or encoded ones alone, without token
+    /// groups. `None` for a lexical index.
+    pub mode: Option<QueryMode>,
     /// Documents.
     pub documents: u64,
     /// The document store; `None` for a lexical index.
@@ -125,6 +129,7 @@ impl Index {
                 .model
                 .as_ref()
                 .map(|model| model.encoder_id.clone()),
+            mode: opened.store.as_ref().map(|_| opened.manifest.mode),
             documents: view.documents()?,
             store,
         })

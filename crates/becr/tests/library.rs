@@ -4,7 +4,10 @@ use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
     Precision, QueryMode, RankOptions, SearchOptions, Stage, SyncOptions, Variant,
 };
-use becr_model::{Config, Feature, Head, Storage, Weights};
+use becr_model::{
+    Config, Feature, Head, Layers, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Settings,
+    Storage, Weights,
+};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -14,8 +17,11 @@ const WORDS: [&str; 10] = [
 ];
 
 fn model(folder: &Path) -> Model {
+    model_of(folder, Config::new(14, 16, 2, 2, 24, 40))
+}
+
+fn model_of(folder: &Path, config: Config) -> Model {
     std::fs::create_dir_all(folder).unwrap();
-    let config = Config::new(14, 16, 2, 2, 24, 40);
     config.write(&folder.join("config.json")).unwrap();
     let vocabulary = format!("[PAD]\n[UNK]\n[CLS]\n[SEP]\n{}\n", WORDS.join("\n"));
     std::fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
@@ -165,7 +171,7 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
     let (_folder, _, index) = built(10);
     let search = |mode, variant| {
         let rank = RankOptions {
-            mode,
+            mode: Some(mode),
             variant,
             ..RankOptions::default()
         };
@@ -187,8 +193,166 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
         assert!(!snippet.text.is_empty() && first.title.is_some());
         assert!(!first.reasons.as_ref().unwrap().0.is_empty());
     }
-    let contradiction = search(QueryMode::Encoded, Variant::NoPairs).err().unwrap();
-    assert!(matches!(contradiction, Error::Options(_)));
+    for mode in [QueryMode::Composed, QueryMode::Encoded] {
+        let answer = search(mode, Variant::OneVector).unwrap();
+        assert!(answer.results[0].parts.is_some());
+    }
+    for (mode, variant) in [
+        (QueryMode::Encoded, Variant::NoPairs),
+        (QueryMode::Composed, Variant::WholeQuery),
+    ] {
+        let contradiction = search(mode, variant).err().unwrap();
+        assert!(matches!(contradiction, Error::Options(_)));
+    }
+}
+
+#[test]
+fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("model");
+    let mut config = Config::new(14, 16, 2, 2, 24, 40);
+    config.becr = Some(Settings {
+        layers: Layers::Last,
+        relative: true,
+        ..Settings::default()
+    });
+    let plain = model_of(&directory, config);
+    let shape = MixerShape {
+        kind: MixerKind::PreNorm,
+        hidden: 16,
+        layers: 1,
+        feed_forward: 24,
+        heads: 2,
+        positions: 4,
+    };
+    let mixer = |encoder: String| {
+        let mut mixer = MixerWeights::new(shape, encoder, 5);
+        for (number, value) in mixer.values_mut().into_iter().flatten().enumerate() {
+            *value += ((number * 37 % 101) as f32 - 50.0) / 250.0;
+        }
+        mixer
+    };
+    let score = |index: &Index, variant: Variant| {
+        let rank = RankOptions {
+            variant,
+            ..RankOptions::default()
+        };
+        let ids = ["d1", "d2", "d3"].map(Candidate::unscored);
+        let answer = index.rerank("river bank loan", &ids, &rank).unwrap();
+        answer.with_unknown().collect::<Vec<(usize, f32)>>()
+    };
+    let build = |name: &str, model: &Model| {
+        let path = folder.path().join(name);
+        let build = Build::new().model(model.clone());
+        let (index, _) = build.run(&path, documents(0..20), &()).unwrap();
+        (path, index)
+    };
+    let (_, without) = build("without", &plain);
+    let expected = score(&without, Variant::Becr);
+
+    mixer(plain.encoder_id())
+        .write(&directory.join(MIXER_FILE), Storage::I8)
+        .unwrap();
+    let model = Model::read(&directory).unwrap();
+    let (path, with) = build("with", &model);
+    assert!(path.join("model").join(MIXER_FILE).is_file());
+    assert!(with.verify().unwrap().problems.is_empty());
+    assert_eq!(score(&with, Variant::Plain), expected);
+    assert_ne!(score(&with, Variant::Becr), expected);
+    let again = Index::open(&path).unwrap();
+    assert_eq!(score(&again, Variant::Becr), score(&with, Variant::Becr));
+
+    let other = mixer("another".into());
+    let (path, _) = build(
+        "other",
+        &Model {
+            mixer: Some(other),
+            ..model
+        },
+    );
+    let opened = Index::open(&path).unwrap();
+    let refused = opened.rerank("river", &[], &RankOptions::default()).err();
+    let message = refused.unwrap().to_string();
+    assert!(
+        message.contains("mixer.safetensors") && message.contains("another"),
+        "{message}"
+    );
+}
+
+/// An index for encoded queries alone: no token groups, one pass over the documents, and composed queries refused.
+#[test]
+fn an_index_for_encoded_queries_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let build = || Build::new().model(model.clone()).mode(QueryMode::Encoded);
+    let (index, summary) = build().run(&path, documents(0..20), &()).unwrap();
+    assert_eq!((summary.documents, summary.groups), (20, 0));
+    assert_eq!(index.stats().unwrap().mode, Some(QueryMode::Encoded));
+    let asked = RankOptions::default();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    let encoded = index
+        .search("river bank", &SearchOptions::default())
+        .unwrap();
+    assert!(encoded.results[0].parts.unwrap().deep != 0.0);
+    let composed = RankOptions {
+        mode: Some(QueryMode::Composed),
+        ..asked
+    };
+    let ablation = RankOptions {
+        variant: Variant::NoPairs,
+        ..asked
+    };
+    for options in [composed, ablation] {
+        let refused = index.rerank("river", &[Candidate::new("d1", 1.0)], &options);
+        assert!(matches!(refused.err().unwrap(), Error::EncodedOnly(at) if at == path));
+    }
+    // The same as an index for both gives to an encoded query.
+    let both = folder.path().join("both");
+    let build_both = Build::new().model(model.clone());
+    let (both, _) = build_both.run(&both, documents(0..20), &()).unwrap();
+    assert_eq!(both.query_mode(&asked).unwrap(), QueryMode::Composed);
+    let options = SearchOptions {
+        rank: Some(RankOptions {
+            mode: Some(QueryMode::Encoded),
+            ..asked
+        }),
+        ..SearchOptions::default()
+    };
+    // But for the frequencies of pairs, which this head does not use.
+    assert_eq!(
+        both.search("river bank", &options).unwrap().results,
+        encoded.results
+    );
+    index.add(documents(20..25), Existing::Refuse, &()).unwrap();
+    index.compact(&()).unwrap();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    assert!(index.verify().unwrap().problems.is_empty());
+    let contradiction = build()
+        .query_log(vec!["river bank".into()])
+        .overwrite(true)
+        .run(&path, documents(0..5), &());
+    assert!(matches!(
+        contradiction.err().unwrap(),
+        Error::Index(IndexError::NoTokenGroups)
+    ));
+}
+
+/// The head says how queries are read where nobody else does.
+#[test]
+fn the_head_decides_the_mode() {
+    let (folder, path, index) = built(10);
+    let mut head = model(&folder.path().join("model")).head.unwrap();
+    head.mode = Some(QueryMode::Encoded);
+    let told = becr::OpenOptions::new().head(head).open(&path).unwrap();
+    let asked = RankOptions::default();
+    assert_eq!(index.query_mode(&asked).unwrap(), QueryMode::Composed);
+    assert_eq!(told.query_mode(&asked).unwrap(), QueryMode::Encoded);
+    let window = RankOptions {
+        variant: Variant::Window1,
+        ..asked
+    };
+    assert_eq!(told.query_mode(&window).unwrap(), QueryMode::Composed);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //! padding), keeps all hidden states, and runs for some seconds after one pass of warm-up; the fastest pass counts.
 //! Each measurement is a process of its own, so that thread pools and peak memory are its own; the runtimes take turns.
 //! Tokens per CPU second divides by the processor time of all threads. Against int8 stands onnxruntime's dynamic
-//! quantisation with a scale per channel.
+//! quantisation with a scale per channel. The mixer is timed by itself, on one thread.
 
+mod mixer;
 mod own;
 
 use crate::Console;
@@ -20,7 +21,7 @@ use std::process::Command;
 
 const SCRIPT: &str = include_str!("runtimes.py");
 
-/// Measure the encoder in tokens per CPU second, in f32 and int8, beside onnxruntime and PyTorch.
+/// Measure the encoder in tokens per CPU second, in f32 and int8, beside onnxruntime and PyTorch; and the mixer.
 ///
 /// Example, with the other runtimes in a virtual environment:
 ///
@@ -191,10 +192,12 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
             rows.extend(compare(args, &setting)?);
         }
     }
+    let mixed = mixer::measure(args)?;
     if let Some(path) = &args.json {
-        write_json(path, &serde_json::json!({ "rows": rows }))?;
+        write_json(path, &serde_json::json!({ "rows": rows, "mixer": mixed }))?;
     }
-    print(&rows, console.out)
+    print(&rows, console.out)?;
+    mixer::print(&mixed, console.out)
 }
 
 /// All runtimes and precisions in one setting, ours first in each precision.

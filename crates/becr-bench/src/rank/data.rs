@@ -4,6 +4,7 @@ use crate::Console;
 use crate::random::Random;
 use becr_footprint::DocumentLayout;
 use becr_lmdb::Store;
+use becr_rank::EncodedQuery;
 use becr_store::{Header, NewDocument, Shape};
 use becr_text::groups::{Decomposition, Query};
 use std::path::Path;
@@ -49,6 +50,18 @@ pub(super) fn queries(n: usize, count: usize) -> Vec<String> {
         words.collect::<Vec<_>>().join(" ")
     };
     (0..count).map(|_| query()).collect()
+}
+
+/// A query as an encoder would read it: random footprints.
+pub(super) fn encoded(query: &str) -> EncodedQuery {
+    let mut random = Random::new(query.len() as u64);
+    let width = usize::from(SHAPE.bits) / 32;
+    let words = query.split(' ').count() * usize::from(SHAPE.layers) * width;
+    let mut footprints = |count: usize| (0..count).map(|_| random.next() as u32).collect();
+    EncodedQuery {
+        words: footprints(words),
+        whole: footprints(width),
+    }
 }
 
 /// A store of `documents` records, numbered from 0, and the token groups of `queries`.

@@ -8,7 +8,9 @@ use anyhow::Context;
 use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument};
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
-use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankQuery, RankWorkspace, Ranker};
+use becr_rank::{
+    Candidate, LEXICAL_FEATURES, Options, QueryMode, RankQuery, RankWorkspace, Ranker,
+};
 use becr_store::{DocumentStore, FetchBuffer, FoundRecord};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
@@ -47,6 +49,7 @@ pub(super) struct RankMeter {
     store: Store,
     documents: u64,
     ranker: Ranker,
+    mode: QueryMode,
 }
 
 impl RankMeter {
@@ -54,6 +57,7 @@ impl RankMeter {
         dir: &Path,
         documents: u64,
         lengths: &[usize],
+        mode: QueryMode,
         console: &Console<'_>,
     ) -> anyhow::Result<Self> {
         let queries: Vec<String> = lengths
@@ -72,6 +76,7 @@ impl RankMeter {
             store,
             documents,
             ranker,
+            mode,
         })
     }
 
@@ -128,11 +133,17 @@ impl RankMeter {
         work: &mut RankWorkspace,
     ) -> anyhow::Result<(RankQuery, RankTimes)> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let encoded = data::encoded(text);
+        let encoder = |_: &str| Ok(encoded.clone());
+        let options = Options {
+            mode: self.mode,
+            ..Options::default()
+        };
         let begun = Instant::now();
         let snapshot = self.store.snapshot()?;
         let (query, numbers) =
             self.ranker
-                .query_for(&snapshot, text, &ids, &Options::default(), None)?;
+                .query_for(&snapshot, text, &ids, &options, Some(&encoder))?;
         let candidate = |number: &Option<u64>| {
             number.map(|number| Candidate {
                 number,

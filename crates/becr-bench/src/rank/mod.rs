@@ -5,7 +5,8 @@
 //! pairs within a window of three are all in the token store; a head with every lexical feature and the
 //! document-vector similarity. One thread. Measured are the whole re-ranking (ids, token groups and statistics
 //! looked up; records found, read and checked; features; footprints and kernels) and the engine alone on documents
-//! of the same store, which takes turns with it on other picks. Times are lower quartiles.
+//! of the same store, which takes turns with it on other picks. Times are lower quartiles. With `--mode encoded` queries
+//! are read by an encoder that takes no time: each word is one footprint, and the real encoder's time comes on top.
 
 mod data;
 mod measure;
@@ -13,6 +14,7 @@ mod measure;
 use crate::Console;
 use crate::console::write_json;
 use anyhow::{Context, ensure};
+use becr_rank::QueryMode;
 use measure::{RankMeter, RankRow};
 use serde::Serialize;
 use std::io::Write;
@@ -33,13 +35,35 @@ pub(crate) struct Args {
     /// Where to write the store [default: the system's temporary folder].
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// How queries are read. The time of the encoder is not measured: `becr bench encoder` does that.
+    #[arg(long, value_enum, default_value_t)]
+    mode: Mode,
     /// Also write the rows as JSON to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Mode {
+    /// Composed of token groups.
+    #[default]
+    Composed,
+    /// Encoded as a whole: a footprint a word.
+    Encoded,
+}
+
+impl From<Mode> for QueryMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Composed => Self::Composed,
+            Mode::Encoded => Self::Encoded,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct RankReport {
+    mode: QueryMode,
     documents: u64,
     store_bytes: u64,
     rows: Vec<RankRow>,
@@ -54,8 +78,10 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::tempdir_in(&dir)
         .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
-    let meter = RankMeter::new(scratch.path(), args.documents, &args.n, console)?;
+    let mode = args.mode.into();
+    let meter = RankMeter::new(scratch.path(), args.documents, &args.n, mode, console)?;
     let mut report = RankReport {
+        mode,
         documents: args.documents,
         store_bytes: meter.store_bytes()?,
         rows: Vec::new(),

@@ -3,7 +3,7 @@
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
 use crate::{backend, models, output, progress};
-use becr::{Build, Documents, FullSummary, Index, Shard};
+use becr::{Build, Documents, FullSummary, Index, QueryMode, Shard};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -21,15 +21,22 @@ use std::time::Instant;
 /// The index appears at --out when it is complete: a build that fails or is
 /// interrupted leaves the index that was there before, or none.
 ///
+/// With --mode encoded the index is for queries that go through the encoder: no token
+/// groups are counted and encoded, and the corpus is read once. Queries composed of
+/// token groups are refused then.
+///
 /// Examples:
 ///
 ///   becr index ~/notes --out notes.becr
+///
+///   becr index ~/notes --out notes.becr --mode encoded
 ///
 ///   becr index corpus.jsonl.zst --out corpus.becr --model minilm-l6
 ///
 ///   becr index ~/notes --out words.becr --lexical-only
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(group = clap::ArgGroup::new("known_groups").args(["groups", "mode"]).multiple(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
@@ -49,11 +56,15 @@ pub(crate) struct Args {
     /// Keep no titles and texts for display: a smaller index.
     #[arg(long, conflicts_with = "lexical_only")]
     no_text: bool,
+    /// Which queries the index is for [default: composed].
+    #[arg(long, value_enum, conflicts_with = "lexical_only")]
+    mode: Option<BuildMode>,
     /// Use this list of token groups (see `becr groups`) instead of choosing them from the corpus.
     #[arg(long, value_name = "FILE", conflicts_with = "lexical_only")]
     groups: Option<PathBuf>,
-    /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups.
-    #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "groups")]
+    /// Build one part of several, `0/4` to `3/4`; `becr merge` joins them. All parts need the same --groups, or --mode
+    /// encoded.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "known_groups")]
     shard: Option<Shard>,
     /// Compose documents from the token groups instead of encoding them, the paper's "tokens for Q&D": a
     /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
@@ -66,6 +77,15 @@ pub(crate) struct Args {
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// Which queries an index is for.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum BuildMode {
+    /// Queries composed of token groups, and encoded ones anyway.
+    Composed,
+    /// Queries that go through the encoder alone: no token groups are made.
+    Encoded,
 }
 
 /// What was built.
@@ -143,6 +163,14 @@ pub(super) fn note_unweighted(index: &Index) -> anyhow::Result<()> {
 
 /// What an index with footprints takes beside documents.
 fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
+    let mode = match args.mode {
+        Some(BuildMode::Encoded) => QueryMode::Encoded,
+        _ => QueryMode::Composed,
+    };
+    anyhow::ensure!(
+        args.shard.is_none() || args.groups.is_some() || mode == QueryMode::Encoded,
+        "parts for composed queries need one list of token groups: name it with --groups"
+    );
     let model = models::model(args.model.as_deref())?;
     let encoder = args.backend.open(model.clone())?;
     Ok(build
@@ -153,6 +181,7 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         .query_log(args.rules.query_log()?)
         .count_memory(args.rules.memory())
         .shard(args.shard)
+        .mode(mode)
         .documents(match args.compose_documents {
             true => Documents::Composed,
             false => Documents::Encoded,
@@ -169,12 +198,15 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {
     let mut out = output::stdout();
     let documents = indicatif::HumanCount(built.documents);
     write!(out, "{}: {documents} documents", summary.index.display())?;
+    if built.tokens > 0 {
+        write!(out, ", {} tokens", indicatif::HumanCount(built.tokens))?;
+    }
     if built.groups > 0 {
-        let (tokens, groups) = (
-            indicatif::HumanCount(built.tokens),
-            indicatif::HumanCount(built.groups),
-        );
-        write!(out, ", {tokens} tokens, {groups} token groups")?;
+        write!(
+            out,
+            ", {} token groups",
+            indicatif::HumanCount(built.groups)
+        )?;
     }
     if built.resumed > 0 {
         write!(

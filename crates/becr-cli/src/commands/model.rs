@@ -1,9 +1,10 @@
 //! `becr model`: look after model directories.
 
 use crate::{hub, output, progress};
-use anyhow::bail;
-use becr_encoder::DocumentText;
-use becr_model::{Layers, Model, Storage};
+use anyhow::{Context, bail};
+use becr_encoder::Document;
+use becr_model::{Layers, Model, Storage, WORDS_FILE, WordVectors};
+use becr_text::groups::TokenGroup;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     Convert(ConvertArgs),
     Prepare(PrepareArgs),
+    Words(WordsArgs),
 }
 
 /// Make a BECR encoder of a BERT encoder: which layers are kept, in how many bits, seen from which centre.
@@ -62,7 +64,7 @@ pub(crate) struct PrepareArgs {
 /// Copy a model with its weights stored in another number format.
 ///
 /// f32 and f16 are read by Hugging Face's loader too; int8 (one scale per row) is a quarter of f32 and is read by
-/// BECR only. The ranking head goes along where no weight changes its value.
+/// BECR only. The ranking head and the mixer go along where no weight changes its value.
 #[derive(clap::Args)]
 pub(crate) struct ConvertArgs {
     /// Directory of the model, or hf:owner/name or hf:owner/name@revision of the Hugging Face hub.
@@ -73,6 +75,21 @@ pub(crate) struct ConvertArgs {
     /// How to store the weights.
     #[arg(long, value_enum)]
     dtype: Dtype,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Compute the vectors of a model's WordPieces and keep them beside it, so that no index computes them again.
+///
+/// They lie in words.bin: half a byte for each dimension and WordPiece, those of plain letters and digits first.
+#[derive(clap::Args)]
+pub(crate) struct WordsArgs {
+    /// Directory of the model, whose footprints are relative.
+    model: PathBuf,
+    /// How many WordPieces at most, in the order of the vocabulary.
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
     /// Print what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -89,6 +106,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Convert(args) => convert(args),
         Command::Prepare(args) => prepare(args),
+        Command::Words(args) => words(args),
     }
 }
 
@@ -125,17 +143,62 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
     write(&model, &args.out, args.dtype, args.json)
 }
 
+fn words(args: &WordsArgs) -> anyhow::Result<ExitCode> {
+    let model = Model::read(&args.model)?;
+    let encoder_id = model.encoder_id();
+    let encoder = becr_encoder::Encoder::of_model(model)?;
+    let shape = encoder.backend().shape();
+    if !shape.relative {
+        bail!(
+            "{}: word vectors are kept for relative footprints only; see becr model prepare --relative",
+            args.model.display()
+        );
+    }
+    let mut pieces = encoder.word_pieces().vocabulary();
+    let plain = |piece: &str| {
+        let bare = piece.strip_prefix("##").unwrap_or(piece);
+        !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    pieces.retain(|(_, piece)| plain(piece));
+    pieces.truncate(args.most.unwrap_or(usize::MAX));
+    let (ids, groups): (Vec<u32>, Vec<TokenGroup>) = pieces
+        .into_iter()
+        .map(|(id, piece)| (id, TokenGroup::Unigram(piece)))
+        .unzip();
+    let bar = progress::counting(groups.len() as u64, "WordPieces");
+    let encoded = encoder.groups_observed(&groups, |count| bar.inc(count as u64))?;
+    bar.finish_and_clear();
+    let vectors = encoded.iter().flat_map(|group| &group.packed).copied();
+    let width = shape.vector_width();
+    let words = WordVectors::new(encoder_id, width, ids, vectors.collect());
+    let (path, bytes) = (args.model.join(WORDS_FILE), words.to_bytes());
+    std::fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut out = output::stdout();
+    match args.json {
+        true => writeln!(
+            out,
+            "{}",
+            serde_json::json!({ "file": path, "words": words.len(), "bytes": bytes.len() })
+        )?,
+        false => writeln!(
+            out,
+            "{}: {} WordPieces, {}",
+            path.display(),
+            words.len(),
+            indicatif::BinaryBytes(bytes.len() as u64)
+        )?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// The first documents of each corpus.
-fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<DocumentText>> {
+fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<Document>> {
     let mut sample = Vec::new();
     for path in corpora {
         let corpus = becr_corpus::Corpus::open(&[path], &becr_corpus::CorpusOptions::default())?;
         for document in corpus.take(each) {
-            let document = document?;
-            sample.push(DocumentText {
-                title: document.title,
-                text: document.text,
-            });
+            sample.push(document?);
         }
     }
     Ok(sample)
@@ -150,8 +213,17 @@ fn write(model: &Model, to: &Path, dtype: Dtype, json: bool) -> anyhow::Result<E
     model.write(to, storage)?;
     // Read it back: a model that was written is a model that opens.
     let written = Model::read(to)?;
+    let encoder_id = written.encoder_id();
+    if let Some(mixer) = &model.mixer {
+        match mixer.encoder_id == encoder_id {
+            true => mixer.write(&to.join(becr_model::MIXER_FILE), Storage::I8)?,
+            false => output::note(
+                "The mixer was not taken along: it belongs to another encoder; train one for this.",
+            ),
+        }
+    }
     if let Some(head) = &model.head {
-        match head.encoder_id == written.encoder_id() {
+        match head.encoder_id == encoder_id {
             true => head.write(&to.join(becr_model::HEAD_FILE))?,
             false => output::note(
                 "The head was not taken along: it belongs to another encoder; train one for this.",
@@ -171,7 +243,7 @@ fn write(model: &Model, to: &Path, dtype: Dtype, json: bool) -> anyhow::Result<E
         "{}: {}, encoder_id {}",
         to.display(),
         indicatif::BinaryBytes(bytes),
-        written.encoder_id()
+        encoder_id
     )?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

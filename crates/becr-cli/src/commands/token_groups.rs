@@ -15,12 +15,12 @@ use std::process::ExitCode;
 /// Which token groups to keep.
 #[derive(clap::Args)]
 pub(crate) struct RuleArgs {
-    /// Leave out words that are in fewer documents.
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    min_word_documents: u64,
-    /// Leave out pairs that are in fewer documents.
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    min_pair_documents: u64,
+    /// Leave out words that are in fewer documents [default: 1 for a model with a mixer, 2 for others]
+    #[arg(long, value_name = "N")]
+    min_word_documents: Option<u64>,
+    /// Leave out pairs that are in fewer documents [default: no pairs for a model with a mixer, 2 for others]
+    #[arg(long, value_name = "N")]
+    min_pair_documents: Option<u64>,
     /// Leave out words that are no single WordPiece, and pairs with such a word.
     #[arg(long)]
     vocabulary_words_only: bool,
@@ -47,9 +47,13 @@ impl RuleArgs {
             .context("the model keeps raw vectors, not footprints")?;
         // A row of LMDB takes some 24 bytes beside key and value.
         const OVERHEAD: u64 = 24;
+        let usual = match model.mixer {
+            Some(_) => Rules::words(),
+            None => Rules::default(),
+        };
         Ok(Rules {
-            min_word_documents: self.min_word_documents,
-            min_pair_documents: self.min_pair_documents,
+            min_word_documents: self.min_word_documents.unwrap_or(usual.min_word_documents),
+            min_pair_documents: self.min_pair_documents.unwrap_or(usual.min_pair_documents),
             vocabulary_words_only: self.vocabulary_words_only,
             budget: self.token_budget.0,
             record_bytes: RecordBytes::new(shape.group_bytes() as u64, OVERHEAD),

@@ -21,6 +21,7 @@ mod hub;
 mod index;
 mod kill;
 mod manners;
+mod modes;
 mod ranked;
 mod raw;
 mod rerank;

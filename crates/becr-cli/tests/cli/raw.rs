@@ -210,7 +210,11 @@ fn what_has_no_vectors_to_compare_is_said() {
             &["--without", "deep"][..],
             "--raw goes with the score of token groups as a whole",
         ),
-        ("index", &["--variant", "becr-minus"], "without becr-minus"),
+        (
+            "index",
+            &["--variant", "becr-minus"],
+            "without --mode encoded",
+        ),
         ("words", &[], "build it without --no-text"),
         ("composed", &[], "there are no vectors to compare"),
     ] {

@@ -10,7 +10,7 @@ mod compare;
 mod text;
 
 use anyhow::Context;
-use becr_encoder::{Backend, DocumentText, EncodeError, Encoder, NativeEncoder};
+use becr_encoder::{Backend, Document, EncodeError, Encoder, NativeEncoder};
 use becr_encoder_burn::on_cpu;
 use becr_model::{Layers, Model};
 use clap::{Parser, ValueEnum};
@@ -164,10 +164,11 @@ struct Pass {
     digest: u64,
 }
 
-fn pass(encoder: &Encoder, documents: &[DocumentText]) -> Result<Pass, EncodeError> {
+fn pass(encoder: &Encoder, documents: &[Document]) -> Result<Pass, EncodeError> {
     let start = Instant::now();
     let (mut tokens, mut digest) = (0, 0u64);
-    encoder.documents(documents.iter().cloned(), |document| {
+    let finish = |_, encoded| Ok(encoded);
+    encoder.documents(documents.iter().cloned(), finish, |document| {
         tokens += document.pieces.len();
         for &word in &document.footprints {
             digest = digest.rotate_left(5) ^ u64::from(word);

@@ -1,7 +1,7 @@
 //! Documents in memory, and batches of their tokens.
 
 use anyhow::Context;
-use becr_encoder::{Batch, DocumentText, Encoder, Wanted};
+use becr_encoder::{Batch, Document, Encoder, Wanted};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Reads `.jsonl`, `.jsonl.zst`, or plain text, one document a line.
-pub(crate) fn read(path: &Path, most: usize) -> anyhow::Result<Vec<DocumentText>> {
+pub(crate) fn read(path: &Path, most: usize) -> anyhow::Result<Vec<Document>> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let name = path.to_string_lossy();
     let reader: Box<dyn Read> = if name.ends_with(".zst") {
@@ -23,25 +23,19 @@ pub(crate) fn read(path: &Path, most: usize) -> anyhow::Result<Vec<DocumentText>
         .collect()
 }
 
-fn document(line: String, json: bool) -> anyhow::Result<DocumentText> {
+fn document(line: String, json: bool) -> anyhow::Result<Document> {
     if !json {
-        return Ok(DocumentText {
-            title: String::new(),
-            text: line,
-        });
+        return Ok(Document::new("", "", line));
     }
     let value: Value = serde_json::from_str(&line)?;
     let field = |name: &str| value[name].as_str().unwrap_or_default().to_string();
-    Ok(DocumentText {
-        title: field("title"),
-        text: field("text"),
-    })
+    Ok(Document::new("", field("title"), field("text")))
 }
 
 /// All documents as batches of about `tokens` tokens, with every WordPiece wanted.
 pub(crate) fn batches(
     encoder: &Encoder,
-    documents: &[DocumentText],
+    documents: &[Document],
     tokens: usize,
 ) -> Vec<(Batch, Wanted)> {
     let tokenised: Vec<_> = documents.par_iter().map(|d| encoder.tokenise(d)).collect();

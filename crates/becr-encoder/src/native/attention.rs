@@ -8,11 +8,11 @@ use std::ops::Range;
 const BLOCK_QUERIES: usize = 48;
 
 /// Queries, keys and values of every token, side by side in one row.
-pub(super) struct Projections<'a> {
-    pub(super) rows: &'a [f32],
-    pub(super) stride: usize,
-    pub(super) dim: usize,
-    pub(super) head_size: usize,
+pub(crate) struct Projections<'a> {
+    pub(crate) rows: &'a [f32],
+    pub(crate) stride: usize,
+    pub(crate) dim: usize,
+    pub(crate) head_size: usize,
 }
 
 impl<'a> Projections<'a> {
@@ -32,7 +32,7 @@ impl<'a> Projections<'a> {
 }
 
 /// Writes `softmax(Q·Kᵀ)·V` of one head to `out`, `tokens × head size`. The queries are scaled already.
-pub(super) fn attend(
+pub(crate) fn attend(
     simd: Simd,
     from: &Projections<'_>,
     sequence: &Range<usize>,

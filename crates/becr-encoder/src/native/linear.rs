@@ -4,14 +4,14 @@ use crate::Precision;
 use crate::kernel::{BytePanels, ByteRows, Finish, Int8, Panels, Simd};
 
 /// One second factor whose columns are the outputs of one or several linear layers, with their biases.
-pub(super) enum Linear {
+pub(crate) enum Linear {
     F32(Panels),
     Int8(Int8, BytePanels),
 }
 
 impl Linear {
     /// Puts the outputs of all `parts` side by side; they read the same inputs.
-    pub(super) fn side_by_side(
+    pub(crate) fn side_by_side(
         simd: Simd,
         precision: Precision,
         parts: &[&becr_model::Linear],
@@ -38,7 +38,7 @@ impl Linear {
     }
 
     /// Number of outputs.
-    pub(super) fn cols(&self) -> usize {
+    pub(crate) fn cols(&self) -> usize {
         match self {
             Self::F32(panels) => panels.cols(),
             Self::Int8(_, panels) => panels.cols(),
@@ -46,7 +46,7 @@ impl Linear {
     }
 
     /// Outputs for `rows` rows of inputs, both with the given distances between rows; `bytes` is working memory.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         simd: Simd,
         rows: usize,

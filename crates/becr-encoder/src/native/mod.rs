@@ -4,10 +4,10 @@
 //! matrix, cut into blocks of rows; attention sees one sequence and head at a time. A block of rows goes through
 //! everything between two attentions while it is in the cache.
 
-mod attention;
+pub(crate) mod attention;
 mod layer;
-mod linear;
-mod scratch;
+pub(crate) mod linear;
+pub(crate) mod scratch;
 #[cfg(test)]
 mod tests;
 

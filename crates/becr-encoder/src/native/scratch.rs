@@ -6,41 +6,41 @@ use std::sync::Mutex;
 
 /// What one task needs besides its rows.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     /// Left factor of a product.
-    pub(super) input: Buffer,
+    pub(crate) input: Buffer,
     /// Its result.
-    pub(super) output: Buffer,
+    pub(crate) output: Buffer,
     /// The wide middle of the feed-forward part, or a block of attention scores.
-    pub(super) wide: Buffer,
+    pub(crate) wide: Buffer,
     /// Left factor of a product in int8.
-    pub(super) bytes: ByteRows,
+    pub(crate) bytes: ByteRows,
     /// One number per row.
-    pub(super) per_row: Buffer,
+    pub(crate) per_row: Buffer,
     /// Keys of one head.
-    pub(super) keys: Panels,
+    pub(crate) keys: Panels,
     /// Values of one head.
-    pub(super) values: Panels,
+    pub(crate) values: Panels,
 }
 
 /// What one forward pass needs: as large as the largest batch so far.
 #[derive(Default)]
-pub(super) struct PassBuffers {
+pub(crate) struct PassBuffers {
     /// Hidden states, a row per token.
-    pub(super) states: Buffer,
+    pub(crate) states: Buffer,
     /// Queries, keys and values: a row per token.
-    pub(super) projections: Buffer,
+    pub(crate) projections: Buffer,
     /// What attention found: per sequence, per head, `tokens × head size`.
-    pub(super) contexts: Buffer,
+    pub(crate) contexts: Buffer,
 }
 
 /// As many pieces of working memory as there were users at the same time.
 #[derive(Default)]
-pub(super) struct Pool<M>(Mutex<Vec<M>>);
+pub(crate) struct Pool<M>(Mutex<Vec<M>>);
 
 impl<M: Default> Pool<M> {
     /// Lends a piece to `task`.
-    pub(super) fn with<T>(&self, task: impl FnOnce(&mut M) -> T) -> T {
+    pub(crate) fn with<T>(&self, task: impl FnOnce(&mut M) -> T) -> T {
         // A task that panicked loses its memory but leaves the list whole, so a poisoned lock is fine.
         let lock = || {
             self.0
@@ -56,6 +56,6 @@ impl<M: Default> Pool<M> {
 
 /// Distance between rows of `len` floats: whole cache lines, and one more so that a dozen rows do not all fall
 /// into the same set of the cache when `len` is a power of two.
-pub(super) fn padded(len: usize) -> usize {
+pub(crate) fn padded(len: usize) -> usize {
     len.next_multiple_of(16) + 16
 }

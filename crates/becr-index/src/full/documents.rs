@@ -7,8 +7,6 @@ use crate::live::{Change, LiveIndex};
 use crate::{Changed, Document, IndexError, Observer, Stage};
 use becr_lmdb::Store;
 use becr_store::{Documents, NewDocument};
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
@@ -83,7 +81,7 @@ impl FullBuild<'_> {
 }
 
 /// Stops the encoder when the writer has ended; the writer's own error is the one that is shown.
-fn writer_ended() -> IndexError {
+pub(super) fn writer_ended() -> IndexError {
     let kind = std::io::ErrorKind::BrokenPipe;
     IndexError::io(Path::new("index"), "cannot write")(kind.into())
 }
@@ -111,33 +109,24 @@ impl DocumentEncoder<'_> {
     }
 
     /// Encodes a stream of documents and hands each on with its footprints, in order. Memory is bounded by
-    /// the encoder's batch.
+    /// the encoder's batches.
     fn encode(
         &self,
         documents: impl Iterator<Item = Result<Document, IndexError>>,
         mut emit: impl FnMut(Document, Footprints) -> Result<(), IndexError>,
     ) -> Result<(), IndexError> {
-        // The encoder takes texts and gives footprints in the same order; what else a document has waits here.
-        let waiting = RefCell::new(VecDeque::new());
-        let fault = RefCell::new(None);
-        let mut documents = documents;
-        let texts = std::iter::from_fn(|| match documents.next()? {
-            Ok(document) => {
-                let (title, text) = (document.title.clone(), document.text.clone());
-                waiting.borrow_mut().push_back(document);
-                Some(becr_encoder::DocumentText { title, text })
-            }
+        let mut fault = None;
+        let documents = documents.map_while(|document| match document {
+            Ok(document) => Some(document),
             Err(error) => {
-                *fault.borrow_mut() = Some(error);
+                fault = Some(error);
                 None
             }
         });
-        self.encoder.documents(texts, |encoded| {
-            let document = waiting.borrow_mut().pop_front();
-            let footprints = self.footprints(&encoded)?;
-            document.map_or(Ok(()), |document| emit(document, footprints))
-        })?;
-        fault.into_inner().map_or(Ok(()), Err)
+        let finish = |document, encoded| Ok((document, self.footprints(&encoded)?));
+        let emit = |(document, footprints)| emit(document, footprints);
+        self.encoder.documents(documents, finish, emit)?;
+        fault.map_or(Ok(()), Err)
     }
 }
 

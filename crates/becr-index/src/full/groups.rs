@@ -1,18 +1,19 @@
 //! The token groups of an index: counted, chosen, encoded, stored.
 
+use super::documents::writer_ended;
 use super::word_cache::WordCache;
 use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
 use crate::spool::{Spool, SpoolWriter};
 use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
+use becr_lmdb::Store;
 use becr_text::groups::TokenGroup;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
 /// Groups encoded and committed together.
 const BATCH: usize = 4096;
-/// Groups encoded between two words to the observer.
-const PORTION: usize = 256;
 /// Counts of the documents and of the query log, inside a build.
 const COUNTS: &str = "groups.counts";
 const LOG_COUNTS: &str = "log.counts";
@@ -39,8 +40,13 @@ impl FullBuild<'_> {
     }
 
     fn count_options(&self, dir: &Path) -> CountOptions {
+        let window = self.model.config.settings().window as u32;
         CountOptions {
-            window: self.model.config.settings().window as u32,
+            window: if self.options.rules.keep_pairs() {
+                window
+            } else {
+                0
+            },
             memory: self.options.memory,
             scratch: dir.to_owned(),
         }
@@ -117,35 +123,57 @@ impl FullBuild<'_> {
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
-        let mut words = WordCache::open(encoder_id, self.encoder);
-        let mut batch = Vec::with_capacity(BATCH);
-        for entry in list.iter()? {
-            batch.push(entry?.group);
-            if batch.len() == BATCH {
-                self.encode_batch(index, &mut batch, &mut words, observer)?;
-            }
-        }
-        self.encode_batch(index, &mut batch, &mut words, observer)?;
+        let mut words = WordCache::open(encoder_id, self.model, self.encoder);
+        let store = index.store().clone();
+        // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
+        let (send, receive) = sync_channel(1);
+        let (encoded, written) = std::thread::scope(|scope| {
+            let written = scope.spawn(move || {
+                let mut batches = receive.into_iter();
+                batches.try_for_each(|groups: Vec<_>| put_groups(index, &groups))
+            });
+            let mut encode = || -> Result<(), IndexError> {
+                let mut entries = list.iter()?;
+                loop {
+                    let batch = entries.by_ref().take(BATCH);
+                    let batch: Vec<TokenGroup> = batch
+                        .map(|entry| Ok(entry?.group))
+                        .collect::<Result<_, IndexError>>()?;
+                    if batch.is_empty() {
+                        return Ok(());
+                    }
+                    let groups = self.encode_batch(&store, batch, &mut words, observer)?;
+                    send.send(groups).map_err(|_| writer_ended())?;
+                }
+            };
+            let encoded = encode();
+            drop(send);
+            (encoded, written.join())
+        });
+        // A failed writer is why the encoder had to stop, so its error comes first.
+        written.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        encoded?;
         words.keep();
         Ok(())
     }
 
+    /// The groups that the store lacks, as it keeps them.
     fn encode_batch(
         &self,
-        index: &LiveIndex,
-        batch: &mut Vec<TokenGroup>,
-        words: &mut WordCache,
+        store: &Store,
+        batch: Vec<TokenGroup>,
+        words: &mut WordCache<'_>,
         observer: &dyn Observer,
-    ) -> Result<(), IndexError> {
-        let snapshot = index.store().snapshot()?;
+    ) -> Result<Vec<(TokenGroup, Vec<u8>)>, IndexError> {
+        let snapshot = store.snapshot()?;
         let mut missing = Vec::new();
         let mut groups = Vec::new();
-        for group in batch.drain(..) {
+        for group in batch {
             if snapshot.group(&group)?.is_some() {
                 observer.resumed(1);
                 continue;
             }
-            match words.get(&group).map(<[u8]>::to_vec) {
+            match words.get(&group) {
                 Some(bytes) => {
                     observer.resumed(1);
                     groups.push((group, bytes));
@@ -154,23 +182,23 @@ impl FullBuild<'_> {
             }
         }
         drop(snapshot);
-        // In small portions, so that the observer is told every second.
-        for portion in missing.chunks(PORTION) {
-            let encoded = self.encoder.groups(portion)?;
-            for (group, encoded) in portion.iter().zip(&encoded) {
-                let values = encoded.footprints.iter().chain(&encoded.packed);
-                let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();
-                words.add(self.encoder, group, &bytes);
-                groups.push((group.clone(), bytes));
-            }
-            observer.advance(portion.len() as u64);
+        let told = |encoded: usize| observer.advance(encoded as u64);
+        let encoded = self.encoder.groups_observed(&missing, told)?;
+        for (group, encoded) in missing.into_iter().zip(&encoded) {
+            let values = encoded.footprints.iter().chain(&encoded.packed);
+            let bytes: Vec<u8> = values.flat_map(|word| word.to_le_bytes()).collect();
+            words.add(self.encoder, &group, &bytes);
+            groups.push((group, bytes));
         }
-        index.update_store(|update| {
-            for (group, bytes) in &groups {
-                update.put_group(group, bytes)?;
-            }
-            Ok(())
-        })?;
-        Ok(())
+        Ok(groups)
     }
+}
+
+fn put_groups(index: &LiveIndex, groups: &[(TokenGroup, Vec<u8>)]) -> Result<(), IndexError> {
+    index.update_store(|update| {
+        for (group, bytes) in groups {
+            update.put_group(group, bytes)?;
+        }
+        Ok(())
+    })
 }

@@ -11,6 +11,12 @@
 //! spool ─ compose documents from the stored token groups ────────────────────► store, first stage
 //! ```
 //!
+//! An index for encoded queries alone has no token groups, and its documents are read once:
+//!
+//! ```text
+//! documents ─ encode documents ──────────────────────────────────────────────► store, first stage
+//! ```
+//!
 //! Every stage leaves its result in `DIR.partial`, and an interrupted build goes on from there.
 
 mod composed;
@@ -32,7 +38,7 @@ use crate::staging::Staging;
 use crate::{Document, Folder, IndexError, IntoDocument, Observer, Stage};
 use becr_encoder::Encoder;
 use becr_groups::{GroupList, Rules};
-use becr_model::{HEAD_FILE, Head, Model};
+use becr_model::{HEAD_FILE, Head, MIXER_FILE, Model, QueryMode, Storage};
 use becr_store::{Documents, Header, Shape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -79,12 +85,19 @@ pub struct BuildOptions {
     pub shard: Option<Shard>,
     /// Encode the documents, or compose them from the token groups.
     pub documents: Documents,
+    /// How queries will be read. For encoded queries alone no token groups are counted, chosen or encoded.
+    #[serde(skip_serializing_if = "is_composed")]
+    pub mode: QueryMode,
     /// The folders that the documents come from, for the index to remember.
     #[serde(skip)]
     pub folders: Vec<Folder>,
     /// Build an index even if there is no document, to add some later.
     #[serde(skip)]
     pub allow_empty: bool,
+}
+
+fn is_composed(mode: &QueryMode) -> bool {
+    *mode == QueryMode::Composed
 }
 
 /// One of several parts of a corpus: documents go by their place in it.
@@ -127,6 +140,7 @@ impl FullBuild<'_> {
         overwrite: bool,
         observer: &dyn Observer,
     ) -> Result<FullSummary, IndexError> {
+        self.check_options()?;
         let encoder_id = self.model.encoder_id();
         let shape = self.encoder.backend().shape();
         let head = head_of_model(self.model, &encoder_id, shape)?;
@@ -161,10 +175,19 @@ impl FullBuild<'_> {
     ) -> Result<FullSummary, IndexError> {
         self.copy_model_files(dir)?;
         let mut documents = Intake::unique(documents);
-        let (list, spool) = self.group_list(dir, &mut documents, observer)?;
+        let (list, spool) = match self.options.mode {
+            QueryMode::Composed => {
+                let (list, spool) = self.group_list(dir, &mut documents, observer)?;
+                (Some(list), spool)
+            }
+            // There is nothing to count first: the documents need not be read twice.
+            QueryMode::Encoded => (None, None),
+        };
         let header = self.header(encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
-        self.encode_groups(&index, &list, encoder_id, observer)?;
+        if let Some(list) = &list {
+            self.encode_groups(&index, list, encoder_id, observer)?;
+        }
         let resumed = match &spool {
             Some(spool) => {
                 let total = Some(spool.documents);
@@ -190,6 +213,23 @@ impl FullBuild<'_> {
             groups,
             bytes,
         })
+    }
+
+    /// Refuses options that contradict each other.
+    fn check_options(&self) -> Result<(), IndexError> {
+        let BuildOptions {
+            mode,
+            documents,
+            group_list,
+            query_log,
+            ..
+        } = &self.options;
+        let needs_groups =
+            *documents == Documents::Composed || group_list.is_some() || !query_log.is_empty();
+        match *mode == QueryMode::Encoded && needs_groups {
+            true => Err(IndexError::NoTokenGroups),
+            false => Ok(()),
+        }
     }
 
     /// An index without documents is mostly somebody's mistake, and must not take the place of one that has some.
@@ -264,7 +304,7 @@ impl FullBuild<'_> {
         Ok((list, Some(spool)))
     }
 
-    /// Writes the model's small files, its head among them, which the documents' γ·CLS is computed with.
+    /// Writes the model's small files: among them its head, which the documents' γ·CLS is computed with, and its mixer.
     fn copy_model_files(&self, dir: &Path) -> Result<(), IndexError> {
         let folder = dir.join(MODEL);
         std::fs::create_dir_all(&folder).map_err(IndexError::io(&folder, "cannot create"))?;
@@ -274,6 +314,9 @@ impl FullBuild<'_> {
         std::fs::write(&path, &tokenizer.bytes).map_err(IndexError::io(&path, "cannot write"))?;
         if let Some(head) = &self.model.head {
             head.write(&folder.join(HEAD_FILE))?;
+        }
+        if let Some(mixer) = &self.model.mixer {
+            mixer.write(&folder.join(MIXER_FILE), Storage::I8)?;
         }
         Ok(())
     }
@@ -292,6 +335,7 @@ impl FullBuild<'_> {
         });
         Manifest {
             model,
+            mode: self.options.mode,
             folders: self.options.folders.clone(),
             ..Manifest::default()
         }

@@ -5,7 +5,11 @@
 //! decide every bit.
 
 use becr_encoder::Encoder;
+use becr_footprint::lsh::Hyperplanes;
+use becr_footprint::unpack;
+use becr_model::{Model, WordVectors};
 use becr_text::groups::TokenGroup;
+use becr_text::pieces::WordPieces;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +24,7 @@ const WORTH_KEEPING: usize = 1000;
 const MOST_FILES: usize = 8;
 
 /// WordPieces of one model, as the store keeps their groups.
-pub(super) struct WordCache {
+pub(super) struct WordCache<'m> {
     /// Where the file is or will be; `None` if nothing is kept.
     path: Option<PathBuf>,
     key: String,
@@ -28,13 +32,51 @@ pub(super) struct WordCache {
     width: usize,
     known: HashMap<String, Vec<u8>>,
     added: usize,
+    /// What comes with the model.
+    of_model: Option<WordsOfModel<'m>>,
 }
 
-impl WordCache {
-    /// What the user's cache directory has for this encoder. Anything unreadable is nothing.
-    pub(super) fn open(encoder_id: &str, encoder: &Encoder) -> Self {
+/// The WordPieces that come with a model.
+struct WordsOfModel<'m> {
+    words: &'m WordVectors,
+    pieces: &'m WordPieces,
+    hyperplanes: &'m Hyperplanes,
+}
+
+impl WordsOfModel<'_> {
+    /// The group of a WordPiece as the store keeps it: the footprint of its vector, and the vector.
+    fn group(&self, piece: &str) -> Option<Vec<u8>> {
+        let packed = self.words.get(self.pieces.id(piece)?)?;
+        let mut vector = vec![0.0; self.hyperplanes.dim()];
+        unpack(packed.iter().copied(), &mut vector);
+        let mut footprint = vec![0; self.hyperplanes.width()];
+        self.hyperplanes.footprint(&vector, &mut footprint).ok()?;
+        let numbers = footprint.iter().chain(packed);
+        Some(numbers.flat_map(|number| number.to_le_bytes()).collect())
+    }
+}
+
+impl<'m> WordCache<'m> {
+    /// What comes with the model, and what the user's cache directory has for this encoder. Anything unreadable is nothing.
+    pub(super) fn open(encoder_id: &str, model: &'m Model, encoder: &'m Encoder) -> Self {
         let folder = folder(|name| std::env::var_os(name));
-        Self::open_in(folder, encoder_id, encoder)
+        let mut cache = Self::open_in(folder, encoder_id, encoder);
+        let backend = encoder.backend();
+        let (shape, words) = (backend.shape(), model.words.as_ref());
+        // Only relative footprints keep vectors, and only those of one layer are relative.
+        let words = words.filter(|words| {
+            shape.relative
+                && words.encoder_id == encoder_id
+                && words.width() == shape.vector_width()
+        });
+        if let (Some(words), Some(hyperplanes)) = (words, backend.hyperplanes()) {
+            cache.of_model = Some(WordsOfModel {
+                words,
+                pieces: encoder.word_pieces(),
+                hyperplanes,
+            });
+        }
+        cache
     }
 
     fn open_in(folder: Option<PathBuf>, encoder_id: &str, encoder: &Encoder) -> Self {
@@ -60,15 +102,21 @@ impl WordCache {
             width,
             known: known.unwrap_or_default(),
             added: 0,
+            of_model: None,
         }
     }
 
     /// The group of a WordPiece, if it is known.
-    pub(super) fn get(&self, group: &TokenGroup) -> Option<&[u8]> {
-        match group {
-            TokenGroup::Unigram(piece) => self.known.get(piece).map(Vec::as_slice),
-            TokenGroup::Pair(..) => None,
-        }
+    pub(super) fn get(&self, group: &TokenGroup) -> Option<Vec<u8>> {
+        let TokenGroup::Unigram(piece) = group else {
+            return None;
+        };
+        // The model's come first: an index should not depend on what was built on this machine before.
+        let of_model = self
+            .of_model
+            .as_ref()
+            .and_then(|of_model| of_model.group(piece));
+        of_model.or_else(|| self.known.get(piece).cloned())
     }
 
     /// Remembers a group if it is a WordPiece.

@@ -16,14 +16,14 @@ pub(crate) struct FirstStageScale {
 
 impl FirstStageScale {
     pub(crate) fn new(candidates: &[Candidate<'_>]) -> Self {
-        let scores = || {
-            candidates
-                .iter()
-                .filter_map(|c| c.first_stage)
-                .filter(|s| s.is_finite())
-        };
-        let least = scores().fold(f32::INFINITY, f32::min);
-        let most = scores().fold(f32::NEG_INFINITY, f32::max);
+        Self::of(candidates.iter().filter_map(|c| c.first_stage))
+    }
+
+    /// For a list with these scores.
+    pub(crate) fn of(scores: impl Iterator<Item = f32> + Clone) -> Self {
+        let scores = scores.filter(|s| s.is_finite());
+        let least = scores.clone().fold(f32::INFINITY, f32::min);
+        let most = scores.fold(f32::NEG_INFINITY, f32::max);
         Self {
             least: f64::from(least),
             range: f64::from(most) - f64::from(least),

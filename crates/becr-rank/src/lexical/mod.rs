@@ -9,7 +9,7 @@ mod word_map;
 
 pub(crate) use first_stage::{FirstStageScale, first_stage};
 pub use names::LEXICAL_FEATURES;
-pub(crate) use names::{COUNT, FIRST_STAGE, place};
+pub(crate) use names::{COUNT, FIRST_STAGE, SUM_BM25, place};
 pub(crate) use query::{LexicalParts, LexicalQuery};
 pub(crate) use scan::Scan;
 
@@ -20,10 +20,12 @@ const B: f64 = 0.75;
 
 /// ln(1 + (N − df + 0.5) / (df + 0.5)).
 pub(crate) fn idf(documents: u64, frequency: u32) -> f64 {
+    idf_of(documents as f64, f64::from(frequency))
+}
+
+/// The same of a frequency that was estimated.
+pub(crate) fn idf_of(documents: f64, frequency: f64) -> f64 {
     // A frequency counts documents, so there are at least as many.
-    let (n, df) = (
-        documents.max(u64::from(frequency)) as f64,
-        f64::from(frequency),
-    );
+    let (n, df) = (documents.max(frequency), frequency);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }

@@ -1,7 +1,8 @@
 //! The lexical side of a query: its stems, its pairs, and what the collection says of them.
 
 use super::word_map::{Meaning, WordMap};
-use super::{B, K1, idf};
+use super::{B, K1, idf, idf_of};
+use becr_model::PairFrequency;
 use becr_store::{Answer, DocumentFrequency, Stem, Totals};
 use becr_text::groups::TokenGroup;
 use becr_text::lexical::{Analyzer, is_stop_word};
@@ -32,17 +33,38 @@ pub(crate) struct LexicalQuery {
 
 impl LexicalQuery {
     /// The parts of a query, whose words, stems and pairs the store has answered for. More stems may follow.
-    pub(crate) fn new(parts: LexicalParts, answer: &Answer<'_>, window: usize) -> Self {
+    /// `stem_of` has, for each word of the query, the place of its stem in the answer.
+    pub(crate) fn new(
+        parts: LexicalParts,
+        stem_of: &[Option<u32>],
+        answer: &Answer<'_>,
+        window: usize,
+        frequency: PairFrequency,
+    ) -> Self {
         let totals = &answer.totals;
         let stems = &answer.stems[..parts.stems.len()];
         let by_stem = |stem: &Stem| by_field(stem.frequency, totals);
         // A pair that is not in the token store is not counted, and taken to be rare.
         let rare = DocumentFrequency { title: 1, body: 1 };
         let by_pair = |known: &Option<DocumentFrequency>| by_field(known.unwrap_or(rare), totals);
+        let pairs = match frequency {
+            PairFrequency::Store => answer.pairs.iter().map(by_pair).collect(),
+            PairFrequency::Words => {
+                let words = parts.frequencies(stem_of, &answer.stems);
+                let estimate = |&(first, second): &(u32, u32)| {
+                    estimated(
+                        [words[first as usize], words[second as usize]],
+                        totals,
+                        window,
+                    )
+                };
+                parts.pairs.iter().map(estimate).collect()
+            }
+        };
         Self {
             map: WordMap::new(&meanings(stems, &answer.words)),
             stems: stems.iter().map(by_stem).collect(),
-            pairs: answer.pairs.iter().map(by_pair).collect(),
+            pairs,
             followers: parts.followers(),
             near_of: parts.near_of(),
             near: parts.near,
@@ -57,6 +79,29 @@ impl LexicalQuery {
 
 fn by_field(frequency: DocumentFrequency, totals: &Totals) -> ByField<f32> {
     [frequency.title, frequency.body].map(|df| idf(totals.documents, df) as f32)
+}
+
+/// Inverse document frequency of a pair whose words are in so many documents each, by field. Its frequency is taken to
+/// be the geometric mean of the least and the most that are likely: where the words have nothing to do with each other,
+/// and where the rarer one never comes without the other.
+fn estimated(words: [DocumentFrequency; 2], totals: &Totals, window: usize) -> ByField<f32> {
+    let documents = totals.documents.max(1) as f64;
+    let field = |of: fn(&DocumentFrequency) -> u32, total: u64| {
+        let [a, b] = [&words[0], &words[1]].map(|word| f64::from(of(word)));
+        let length = total as f64 / documents;
+        // In a long field two words meet within the window less often than they both occur.
+        let near = match length > 0.0 {
+            true => (window as f64 / length).min(1.0),
+            false => 1.0,
+        };
+        let chance = (a * b / documents * near).max(1.0);
+        let frequency = (chance * a.min(b).max(1.0)).sqrt().max(1.0);
+        idf_of(totals.documents as f64, frequency) as f32
+    };
+    [
+        field(|word| word.title, totals.title_words),
+        field(|word| word.body, totals.body_words),
+    ]
 }
 
 /// The two parts of BM25's denominator beside the term frequency: a constant, and what to multiply with the length.
@@ -92,6 +137,8 @@ fn meanings(stems: &[Stem], numbers: &[Option<u32>]) -> Vec<(u32, Meaning)> {
 pub(crate) struct LexicalParts {
     /// Every word, stop words too: pairs have them.
     pub(crate) words: Vec<String>,
+    /// Of each word of the query: its place in `words`.
+    word_of: Vec<u32>,
     /// Stems of the words that count.
     pub(crate) stems: Vec<String>,
     /// Of each word of the query: its place in `stems`, if it counts.
@@ -128,6 +175,7 @@ impl LexicalParts {
         }
         Self {
             words: distinct.list,
+            word_of: places.iter().map(|(word, _)| *word).collect(),
             stems: stems.list,
             stem_of: places.into_iter().map(|(_, stem)| stem).collect(),
             pairs: pairs.list,
@@ -141,6 +189,18 @@ impl LexicalParts {
             .iter()
             .map(|&(first, second)| TokenGroup::Pair(word(first), word(second)))
             .collect()
+    }
+
+    /// In how many documents each of `words` is, as its stem is counted.
+    fn frequencies(&self, stem_of: &[Option<u32>], stems: &[Stem]) -> Vec<DocumentFrequency> {
+        let mut frequencies = vec![DocumentFrequency::default(); self.words.len()];
+        for (&word, stem) in self.word_of.iter().zip(stem_of) {
+            let stem = stem.and_then(|stem| stems.get(stem as usize));
+            if let Some(stem) = stem {
+                frequencies[word as usize] = stem.frequency;
+            }
+        }
+        frequencies
     }
 
     fn followers(&self) -> Vec<Vec<(u32, u32)>> {
@@ -182,5 +242,40 @@ impl<T: Clone + Eq + std::hash::Hash> Distinct<T> {
             self.list.push(thing.clone());
             (self.list.len() - 1) as u32
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1,000 documents, bodies of 30 words, a window of 3: words in 100 and 40 bodies meet by chance in
+    /// 100·40/1000·3/30 = 0.4 of them, taken as 1; √(1·40) = 6.3246. In titles of 2 words, 50 and 20 of them: 1 by chance,
+    /// √(1·20) = 4.4721.
+    #[test]
+    fn pair_frequencies_by_hand() {
+        let totals = Totals {
+            documents: 1000,
+            title_words: 2000,
+            body_words: 30_000,
+            ..Totals::default()
+        };
+        let word = |title, body| DocumentFrequency { title, body };
+        let close = |found: f32, frequency: f64| {
+            let expected = idf_of(1000.0, frequency) as f32;
+            assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+        };
+        let [title, body] = estimated([word(50, 100), word(20, 40)], &totals, 3);
+        close(title, 20.0_f64.sqrt());
+        close(body, 40.0_f64.sqrt());
+        // Two frequent words: 500·400/1000·0.1 = 20 by chance, √(20·400) = 89.44.
+        let [_, body] = estimated([word(0, 500), word(0, 400)], &totals, 3);
+        close(body, 8000.0_f64.sqrt());
+        // Words that are nowhere, and a collection of nothing.
+        let [title, body] = estimated([word(0, 0), word(3, 9)], &totals, 3);
+        close(title, 1.0);
+        close(body, 1.0);
+        let nothing = estimated([word(0, 0), word(0, 0)], &Totals::default(), 3);
+        assert!(nothing.iter().all(|idf| idf.is_finite()));
     }
 }

@@ -2,7 +2,7 @@
 
 use becr_footprint::DocumentLayout;
 use becr_lmdb::Store;
-use becr_model::{Feature, Head, TermWeights};
+use becr_model::{DeepScale, Feature, Feedback, Head, QueryVector, ScaleOver, TermWeights};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Ranker};
 use becr_store::{Header, NewDocument, Shape, WriteStore};
 use becr_text::groups::TokenGroup;
@@ -152,6 +152,27 @@ impl Collection {
         store
     }
 
+    /// The same documents in a store that has no token group, and had another document for a while.
+    pub(crate) fn without_groups(&self) -> becr_memory::Store {
+        let store = becr_memory::Store::new(self.store.header().clone());
+        put_documents(&store, self.shape, &self.documents);
+        let mut update = store.update().unwrap();
+        let mean = vec![0; self.shape.mean_bytes()];
+        let visitor = NewDocument {
+            id: "visitor",
+            title: "river bank",
+            text: "money of the river bank spring water",
+            mean: &mean,
+            ..Default::default()
+        };
+        update.put(&visitor).unwrap();
+        update.commit().unwrap();
+        let mut update = store.update().unwrap();
+        assert!(update.delete("visitor").unwrap());
+        update.commit().unwrap();
+        store
+    }
+
     pub(crate) fn ranker(&self, head: Head) -> Ranker {
         Ranker::for_store(self.store.header(), head, pieces()).unwrap()
     }
@@ -166,6 +187,23 @@ impl Collection {
             })
             .collect()
     }
+}
+
+/// The same head, its deep part relative to the list, with feedback.
+pub(crate) fn list_head(seed: u64) -> Head {
+    let mut head = head(seed);
+    head.deep.query_vector = QueryVector::Whole;
+    head.deep.scale = Some(DeepScale {
+        over: ScaleOver::List,
+        weight: 1.5,
+        deviation: 0.7,
+    });
+    head.feedback = Some(Feedback {
+        neighbours: 3,
+        weight: 0.4,
+        vector: 0.8,
+    });
+    head
 }
 
 /// Every vocabulary word and half of the pairs.

@@ -2,7 +2,7 @@
 
 use crate::collection::{Collection, Dice, WORDS, head};
 use crate::slow;
-use becr_rank::{Options, RankError, RankWorkspace, Variant};
+use becr_rank::{EncodedQuery, Options, QueryMode, RankError, RankWorkspace, Variant};
 
 fn options(variant: Variant) -> Options {
     Options {
@@ -119,7 +119,8 @@ fn check_whole_queries(seed: u64) {
     let snapshot = collection.store.snapshot().unwrap();
     let shape = collection.shape;
     let (layers, width) = (usize::from(shape.layers), usize::from(shape.bits) / 32);
-    let encoder = |text: &str| {
+    type Encoded = Result<EncodedQuery, Box<dyn std::error::Error + Send + Sync>>;
+    let encoder = |text: &str| -> Encoded {
         let words = slow::words(text);
         let group = |word: &String| collection.groups[word].clone();
         let footprints = (0..layers).flat_map(|layer| {
@@ -129,7 +130,10 @@ fn check_whole_queries(seed: u64) {
         let vectors = words
             .iter()
             .flat_map(|word| group(word).split_off(layers * width));
-        Ok(footprints.chain(vectors).collect())
+        Ok(EncodedQuery {
+            words: footprints.chain(vectors).collect(),
+            whole: vec![0; shape.mean_bytes() / 4],
+        })
     };
     let text = "the money of the river fish";
     let whole = options(Variant::WholeQuery);
@@ -150,7 +154,21 @@ fn check_whole_queries(seed: u64) {
     assert_eq!(scores(&ours), scores(&theirs));
     let none = ranker.query(&snapshot, text, &whole, None);
     assert!(matches!(none, Err(RankError::NoEncoder)));
-    let short = |_: &str| Ok(vec![1, 2, 3]);
+    // The mode is the same under another name.
+    let encoded = Options {
+        mode: QueryMode::Encoded,
+        ..Options::default()
+    };
+    let again = ranker
+        .query(&snapshot, text, &encoded, Some(&encoder))
+        .unwrap();
+    assert_eq!(again.terms(), ours.terms());
+    let short = |_: &str| -> Encoded {
+        Ok(EncodedQuery {
+            words: vec![1, 2, 3],
+            whole: Vec::new(),
+        })
+    };
     let short = ranker.query(&snapshot, text, &whole, Some(&short));
     assert!(
         short
@@ -158,6 +176,16 @@ fn check_whole_queries(seed: u64) {
             .to_string()
             .contains("3 numbers for 6 words")
     );
+    let no_vector = |text: &str| -> Encoded {
+        let words = encoder(text)?.words;
+        Ok(EncodedQuery {
+            words,
+            ..Default::default()
+        })
+    };
+    let no_vector = ranker.query(&snapshot, text, &whole, Some(&no_vector));
+    let said = no_vector.unwrap_err().to_string();
+    assert!(said.contains("the vector of the whole query"), "{said}");
     let empty = ranker
         .query(&snapshot, "?", &whole, Some(&encoder))
         .unwrap();

@@ -1,20 +1,39 @@
 //! The sum of an explanation is the score.
 
-use crate::collection::{Collection, Dice, head, shape};
-use becr_rank::{Options, Part, RankError, RankWorkspace};
+use crate::collection::{Collection, Dice, head, list_head, shape};
+use becr_model::Head;
+use becr_rank::{Options, Part, RankError, RankWorkspace, Variant};
 
 #[test]
 fn explanations_add_up_on_a_thousand_pairs() {
+    add_up(head, Variant::Becr, true);
+}
+
+/// Where scores are relative to the list, too, and where our own BM25 takes the place of the first stage's score.
+#[test]
+fn list_wise_explanations_add_up() {
+    add_up(list_head, Variant::Becr, true);
+    add_up(list_head, Variant::Becr, false);
+    add_up(head, Variant::OneVector, true);
+    add_up(head, Variant::OneVector, false);
+}
+
+fn add_up(head: fn(u64) -> Head, variant: Variant, has_first_stage: bool) {
     let mut pairs = 0;
     for seed in 0..40 {
         let collection = Collection::new(seed, 25);
         let ranker = collection.ranker(head(seed));
         let snapshot = collection.store.snapshot().unwrap();
         let text = Dice(seed + 7).words(seed as usize % 8);
-        let query = ranker
-            .query(&snapshot, &text, &Options::default(), None)
-            .unwrap();
-        let candidates = collection.candidates();
+        let options = Options {
+            variant,
+            ..Options::default()
+        };
+        let query = ranker.query(&snapshot, &text, &options, None).unwrap();
+        let mut candidates = collection.candidates();
+        if !has_first_stage {
+            candidates.iter_mut().for_each(|c| c.first_stage = None);
+        }
         let mut work = RankWorkspace::new();
         let scored = ranker
             .score(&query, &snapshot, &candidates, &mut work)

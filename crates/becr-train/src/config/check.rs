@@ -47,7 +47,16 @@ impl Config {
             "[data] max_document_words",
             self.data.max_document_words.unwrap_or(1),
         )?;
-        positive("[[data.sets]]", self.data.sets.len())?;
+        match &self.mixer {
+            None => positive("[[data.sets]]", self.data.sets.len())?,
+            Some(_) if !self.data.sets.is_empty() || self.folds.is_some() => {
+                return Err("[mixer] is trained by itself: leave [[data.sets]] and [folds] to a file of their own".into());
+            }
+            Some(_) if self.model.base.is_none() => {
+                return Err("[model] base: name the model to train a mixer for".into());
+            }
+            Some(mixer) => mixer.check()?,
+        }
         for (number, set) in self.data.sets.iter().enumerate() {
             let named =
                 |message: String| format!("[[data.sets]] {} ({}): {message}", number + 1, set.name);
@@ -118,6 +127,10 @@ impl Config {
             ];
             single.into_iter().flatten().for_each(absolute);
             set.corpus.iter_mut().for_each(absolute);
+        }
+        if let Some(mixer) = &mut self.mixer {
+            let files = [&mut mixer.queries, &mut mixer.pairs, &mut mixer.corpora];
+            files.into_iter().flatten().for_each(absolute);
         }
         if let Some(folds) = &mut self.folds {
             folds.file.iter_mut().for_each(absolute);

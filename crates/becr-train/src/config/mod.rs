@@ -4,8 +4,11 @@
 //! line. Paths are relative to the folder of the file. The files in `configs/` show every section with comments.
 
 mod check;
+mod mixer;
 #[cfg(test)]
 mod tests;
+
+pub use mixer::MixerConfig;
 
 use crate::TrainOptions;
 use crate::data::NegativeKind;
@@ -31,7 +34,8 @@ pub struct Config {
     /// The index that footprints and features come from.
     #[serde(default)]
     pub index: IndexConfig,
-    /// What to learn from.
+    /// What to learn to rank from.
+    #[serde(default)]
     pub data: DataConfig,
     /// What decides when to stop.
     #[serde(default)]
@@ -42,6 +46,9 @@ pub struct Config {
     /// How to learn.
     #[serde(default)]
     pub train: TrainOptions,
+    /// Train the mixer of composed queries, and nothing else.
+    #[serde(default)]
+    pub mixer: Option<MixerConfig>,
 }
 
 /// The model to start from.
@@ -130,7 +137,23 @@ pub struct DataConfig {
     #[serde(default)]
     pub negatives: Negatives,
     /// The sets.
+    #[serde(default)]
     pub sets: Vec<SetConfig>,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            seed: one(),
+            max_query_words: max_query_words(),
+            max_document_words: None,
+            near_duplicate: near_duplicate(),
+            retrieved_only: false,
+            candidates: candidates(),
+            negatives: Negatives::default(),
+            sets: Vec::new(),
+        }
+    }
 }
 
 fn one() -> u64 {

@@ -8,7 +8,7 @@ use becr_groups::{RecordBytes, Rules};
 use becr_index::first_stage::FirstStage;
 use becr_index::full::{BuildOptions, FullBuild};
 use becr_index::manifest::Manifest;
-use becr_index::{Document, IndexError, Observer};
+use becr_index::{IndexError, Observer};
 use becr_lmdb::Store;
 use becr_model::Model;
 use becr_store::Documents;
@@ -121,6 +121,7 @@ impl Making<'_> {
                 memory: COUNT_MEMORY,
                 shard: None,
                 documents: Documents::Encoded,
+                mode: becr_model::QueryMode::Composed,
                 folders: Vec::new(),
                 allow_empty: false,
             },

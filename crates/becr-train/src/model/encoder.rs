@@ -77,6 +77,7 @@ impl<B: Backend> EncoderTensors<B> {
         let input = Input {
             ids: Tensor::<B, 2, Int>::from_data(ids, &place.device),
             mask: place.tensor(mask, [rows, 1, 1, length]),
+            positions: None,
         };
         let mut kept = Vec::new();
         self.parameters.forward(input, |layer, hidden| {

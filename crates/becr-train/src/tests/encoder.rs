@@ -8,7 +8,7 @@ use crate::texts::{Reading, TextSource};
 use crate::{Device, EncoderMode, Example, ModelOptions, QueryMode, Step, TrainOptions, Trainer};
 use becr_encoder::{Backend, Batch, NativeEncoder, Shape};
 use becr_footprint::{
-    CompositeQuery, Document, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
+    CompositeQuery, DocumentTokens, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
 };
 use becr_model::{Centres, Head, Similarity, Weights};
 use becr_rank::Options;
@@ -193,7 +193,7 @@ fn by_engine(
                 .log_sums(
                     &composite,
                     &kernels,
-                    &Document::Vectors(&vectors),
+                    &DocumentTokens::Vectors(&vectors),
                     None,
                     &mut work,
                     &mut sums,

@@ -1,6 +1,7 @@
 //! Trainings on a small index.
 
 mod encoder;
+mod mixer;
 mod sample;
 
 use crate::batch::Batch;

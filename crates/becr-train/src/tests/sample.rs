@@ -77,6 +77,7 @@ impl Sample {
                 memory: 1 << 20,
                 shard: None,
                 documents: Documents::Encoded,
+                mode: becr_model::QueryMode::Composed,
                 folders: Vec::new(),
                 allow_empty: false,
             },

@@ -1,8 +1,8 @@
 //! Where a training is computed.
 
-use super::{Trained, Training};
-use crate::{Observer, TrainError};
+use crate::TrainError;
 use burn::backend::{Autodiff, Flex};
+use burn::tensor::backend::AutodiffBackend;
 use serde::{Deserialize, Serialize};
 
 /// A device. In files: `"cpu"`, `"cuda"`, `"cuda:1"`.
@@ -53,14 +53,20 @@ impl Device {
     }
 }
 
+/// A training, whatever it is of.
+pub(crate) trait OnDevice {
+    /// What comes of it.
+    type Made;
+
+    /// Trains on a device.
+    fn on<B: AutodiffBackend>(self, device: B::Device) -> Result<Self::Made, TrainError>;
+}
+
 /// Runs a training on a device.
-pub(super) fn run(
-    training: &Training<'_>,
-    observer: &mut dyn Observer,
-) -> Result<Trained, TrainError> {
-    match training.options.device {
-        Device::Cpu => training.run::<Autodiff<Flex>>(Default::default(), observer),
-        Device::Cuda(index) => cuda(index, training, observer),
+pub(crate) fn run_on<J: OnDevice>(device: Device, job: J) -> Result<J::Made, TrainError> {
+    match device {
+        Device::Cpu => job.on::<Autodiff<Flex>>(Default::default()),
+        Device::Cuda(index) => cuda(index, job),
     }
 }
 
@@ -70,7 +76,7 @@ fn check_cuda(index: usize) -> Result<(), TrainError> {
 }
 
 #[cfg(not(feature = "cuda"))]
-fn cuda(index: usize, _: &Training<'_>, _: &mut dyn Observer) -> Result<Trained, TrainError> {
+fn cuda<J: OnDevice>(index: usize, _: J) -> Result<J::Made, TrainError> {
     Err(without_gpus(index))
 }
 
@@ -89,18 +95,14 @@ fn check_cuda(index: usize) -> Result<(), TrainError> {
 }
 
 #[cfg(feature = "cuda")]
-fn cuda(
-    index: usize,
-    training: &Training<'_>,
-    observer: &mut dyn Observer,
-) -> Result<Trained, TrainError> {
+fn cuda<J: OnDevice>(index: usize, job: J) -> Result<J::Made, TrainError> {
     use becr_encoder_burn::cuda::Cuda;
     use burn::backend::cuda::CudaDevice;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     check_cuda(index)?;
     // burn panics where the device fails: no memory left, a lost driver.
-    let run = || training.run::<Autodiff<Cuda>>(CudaDevice::new(index), observer);
+    let run = || job.on::<Autodiff<Cuda>>(CudaDevice::new(index));
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         let said = payload
             .downcast_ref::<String>()

@@ -5,6 +5,7 @@ mod end_to_end;
 mod head_only;
 
 pub use device::Device;
+pub(crate) use device::{OnDevice, run_on};
 
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
@@ -77,7 +78,17 @@ impl Trainer<'_> {
             options,
             pieces: WordPieces::from_dir(&self.model.directory)?,
         };
-        device::run(&training, observer)
+        run_on(options.device, Job(&training, observer))
+    }
+}
+
+struct Job<'a>(&'a Training<'a>, &'a mut dyn Observer);
+
+impl OnDevice for Job<'_> {
+    type Made = Trained;
+
+    fn on<B: AutodiffBackend>(self, device: B::Device) -> Result<Trained, TrainError> {
+        self.0.run::<B>(device, self.1)
     }
 }
 

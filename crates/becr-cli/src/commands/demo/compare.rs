@@ -1,7 +1,7 @@
 //! One query, ranked by BM25 and by BECR side by side, and what made the difference.
 
 use super::sample::{Query, Sample};
-use becr::{ExplainOptions, Index, Reasons, SearchOptions, SearchResult};
+use becr::{ExplainOptions, Index, RankOptions, Reasons, SearchOptions, SearchResult};
 use std::io::Write;
 
 const DEPTH: usize = 5;
@@ -14,10 +14,12 @@ pub(super) fn show(
     index: &Index,
     sample: &Sample,
     query: &Query,
+    rank: RankOptions,
 ) -> anyhow::Result<()> {
     let view = index.view()?;
     let options = SearchOptions {
         k: SearchOptions::DEPTH,
+        rank: Some(rank),
         ..SearchOptions::default()
     };
     let becr = view.search(&query.text, &options)?.results;
@@ -44,7 +46,11 @@ pub(super) fn show(
     if let Some((climber, overtaken)) = climber(&order, |place| grade(bm25[place]) > 1) {
         let (better, worse) = (bm25[climber], bm25[overtaken]);
         let ids = [better.id.as_str(), worse.id.as_str()];
-        let explained = view.explain(&query.text, &ids, &ExplainOptions::default())?;
+        let options = ExplainOptions {
+            rank,
+            ..ExplainOptions::default()
+        };
+        let explained = view.explain(&query.text, &ids, &options)?;
         let rows = explained.difference.map(|difference| difference.rows);
         let why = Reasons::largest(rows.unwrap_or_default());
         let name = |result: &SearchResult| {

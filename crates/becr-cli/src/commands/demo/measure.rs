@@ -1,24 +1,34 @@
-//! All queries, ranked both ways and measured against the judgements.
+//! All queries, ranked three ways and measured against the judgements.
 
 use super::sample::Sample;
-use becr::{Details, Index, SearchOptions, SearchTiming};
+use becr::{ANCHOR_WEIGHT, Details, Index, RankOptions, SearchOptions, SearchTiming, Variant};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures};
 use std::io::Write;
 
 const DEPTH: usize = 150;
 
-pub(super) fn measure(out: &mut impl Write, index: &Index, sample: &Sample) -> anyhow::Result<()> {
+pub(super) fn measure(
+    out: &mut impl Write,
+    index: &Index,
+    sample: &Sample,
+    rank: RankOptions,
+) -> anyhow::Result<()> {
     let (mut bm25, mut becr) = (Run::new("BM25"), Run::new("BECR"));
+    let mut anchor = Run::new("one vector");
     let mut timings = Vec::new();
     let mut candidates = 0;
-    let options = SearchOptions {
+    let options = |rank| SearchOptions {
         k: DEPTH,
         depth: DEPTH,
+        rank: Some(rank),
         details: Details::default(),
-        ..SearchOptions::default()
+    };
+    let one_vector = RankOptions {
+        variant: Variant::OneVector,
+        ..rank
     };
     for query in &sample.queries {
-        let found = index.search(&query.text, &options)?;
+        let found = index.search(&query.text, &options(rank))?;
         candidates += found.results.len();
         for result in found.results {
             let first_stage = f64::from(result.first_stage_score);
@@ -26,14 +36,21 @@ pub(super) fn measure(out: &mut impl Write, index: &Index, sample: &Sample) -> a
             becr.push(&query.id, &result.id, f64::from(result.score));
         }
         timings.push(found.timing);
+        for result in index.search(&query.text, &options(one_vector))?.results {
+            anchor.push(&query.id, &result.id, f64::from(result.score));
+        }
     }
     let queries = sample.queries.len();
     writeln!(
         out,
         "\nAll {queries} queries against the judgements that come with them:"
     )?;
-    write!(out, "{}", table(sample, &bm25, &becr)?)?;
-    writeln!(out, "p: paired two-sided t-test over the queries")?;
+    write!(out, "{}", table(sample, [&bm25, &anchor, &becr])?)?;
+    writeln!(
+        out,
+        "one vector: BM25 and {ANCHOR_WEIGHT} × the z-scored cosine of query and document, for comparison\n\
+         difference of BECR and BM25; p: paired two-sided t-test over the queries"
+    )?;
     let each = SearchTiming::mean(&timings).stages().into_iter();
     let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
     writeln!(
@@ -45,19 +62,19 @@ pub(super) fn measure(out: &mut impl Write, index: &Index, sample: &Sample) -> a
     Ok(())
 }
 
-fn table(sample: &Sample, bm25: &Run, becr: &Run) -> anyhow::Result<Table> {
+fn table(sample: &Sample, runs: [&Run; 3]) -> anyhow::Result<Table> {
     let measures = parse_measures("nDCG@10 RR@10 P@5")?;
-    let header = ["", "BM25", "BECR", "difference", "p"];
-    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4]);
-    let evaluations =
-        [bm25, becr].map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
+    let header = ["", "BM25", "one vector", "BECR", "difference", "p"];
+    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4, 5]);
+    let evaluations = runs.map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
     for (n, measure) in measures.iter().enumerate() {
-        let [bm25, becr] = [0, 1].map(|system: usize| evaluations[system].values(n));
+        let [bm25, anchor, becr] = [0, 1, 2].map(|system: usize| evaluations[system].values(n));
         let test = paired_t_test(becr.iter().copied().zip(bm25.iter().copied()));
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         table.row(vec![
             format!("  {measure}"),
             format!("{:.3}", mean(&bm25)),
+            format!("{:.3}", mean(&anchor)),
             format!("{:.3}", mean(&becr)),
             format!("{:+.3}", test.difference),
             match test.p {

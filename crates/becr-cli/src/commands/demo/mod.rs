@@ -4,8 +4,9 @@ mod compare;
 mod measure;
 mod sample;
 
+use crate::ranking::Mode;
 use crate::{output, progress};
-use becr::{Build, FullSummary, Index};
+use becr::{Build, FullSummary, Index, QueryMode, RankOptions};
 use sample::Sample;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ use std::time::Instant;
 ///
 ///   becr demo
 ///
+///   becr demo --mode encoded
+///
 ///   becr demo --keep sample.becr
 ///
 ///   becr explain sample.becr "why bread goes stale" staling-starch --html why.html
@@ -31,6 +34,9 @@ pub(crate) struct Args {
     /// Keep the index in this new directory, to search and explain on.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// How queries are read [default: as the bundled model says]; with encoded, the index has no token groups.
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
 }
 
 /// Queries to look at: another sense of the words, an answer in other words, a pair whose order matters.
@@ -51,34 +57,44 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     )?;
     out.flush()?;
     let started = Instant::now();
-    let (index, built) = build(&target)?;
+    let mode = args.mode.map(QueryMode::from);
+    let (index, built) = build(&target, mode)?;
     let seconds = started.elapsed().as_secs_f64();
+    let groups = match built.groups {
+        0 => String::new(),
+        groups => format!(" and {} token groups", indicatif::HumanCount(groups)),
+    };
     writeln!(
         out,
-        "{} documents and {} token groups encoded in {seconds:.1} s, {} on disk.",
+        "{} documents{groups} encoded in {seconds:.1} s, {} on disk.",
         built.documents,
-        indicatif::HumanCount(built.groups),
         indicatif::BinaryBytes(built.bytes)
     )?;
+    let rank = RankOptions {
+        mode,
+        ..RankOptions::default()
+    };
+    writeln!(out, "Queries are {}.", index.query_mode(&rank)?.name())?;
     writeln!(
         out,
         "Three searches. Judged by reading: *** answers the query, ** relevant, * marginal."
     )?;
     for id in SHOWN {
         if let Some(query) = sample.queries.iter().find(|query| query.id == id) {
-            compare::show(&mut out, &index, &sample, query)?;
+            compare::show(&mut out, &index, &sample, query, rank)?;
         }
     }
-    measure::measure(&mut out, &index, &sample)?;
+    measure::measure(&mut out, &index, &sample, rank)?;
     next(&mut out, args.keep.as_deref())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Builds a full index of the sample, as `becr index` does.
-fn build(target: &Path) -> anyhow::Result<(Index, FullSummary)> {
+fn build(target: &Path, mode: Option<QueryMode>) -> anyhow::Result<(Index, FullSummary)> {
     let stages = progress::Stages::default();
-    let built = Build::new().run(target, Sample::documents(), &stages);
+    let build = Build::new().mode(mode.unwrap_or_default());
+    let built = build.run(target, Sample::documents(), &stages);
     stages.clear();
     Ok(built?)
 }

@@ -5,7 +5,7 @@ mod write;
 use crate::{backend, models, output};
 use anyhow::{Context, bail, ensure};
 use becr_corpus::{Corpus, CorpusOptions};
-use becr_encoder::{Batch, DocumentText, EncodedDocument, Encoder, Tokenised};
+use becr_encoder::{Batch, Document, EncodedDocument, Encoder, Tokenised};
 use becr_model::Layers;
 use becr_text::pieces::Pieces;
 use serde::Serialize;
@@ -107,14 +107,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn documents(args: &Args) -> anyhow::Result<Vec<DocumentText>> {
+fn documents(args: &Args) -> anyhow::Result<Vec<Document>> {
     let mut documents: Vec<_> = args
         .text
         .iter()
-        .map(|text| DocumentText {
-            title: String::new(),
-            text: text.clone(),
-        })
+        .map(|text| Document::new("", "", text))
         .collect();
     if let Some(path) = &args.file {
         let name = path
@@ -123,11 +120,7 @@ fn documents(args: &Args) -> anyhow::Result<Vec<DocumentText>> {
             .unwrap_or_default();
         if name.contains(".jsonl") {
             for document in Corpus::open(&[path], &CorpusOptions::default())? {
-                let document = document?;
-                documents.push(DocumentText {
-                    title: document.title,
-                    text: document.text,
-                });
+                documents.push(document?);
             }
         } else {
             let mut bytes = Vec::new();
@@ -137,10 +130,7 @@ fn documents(args: &Args) -> anyhow::Result<Vec<DocumentText>> {
             }
             .with_context(|| format!("cannot read {}", path.display()))?;
             let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))?;
-            documents.push(DocumentText {
-                title: String::new(),
-                text,
-            });
+            documents.push(Document::new("", "", text));
         }
     }
     Ok(documents)
@@ -179,20 +169,24 @@ struct Token {
     title: bool,
 }
 
-fn footprints(encoder: &Encoder, documents: Vec<DocumentText>) -> anyhow::Result<Vec<EncodedText>> {
+fn footprints(encoder: &Encoder, documents: Vec<Document>) -> anyhow::Result<Vec<EncodedText>> {
     let mut results = Vec::with_capacity(documents.len());
-    encoder.documents(documents, |document| {
-        let tokens = pieces(encoder, &document.pieces, document.title_pieces).collect();
-        results.push(EncodedText {
-            tokens,
-            values: Values::Footprints(document),
-        });
-        anyhow::Ok(())
-    })?;
+    encoder.documents(
+        documents,
+        |_, encoded| Ok(encoded),
+        |document| {
+            let tokens = pieces(encoder, &document.pieces, document.title_pieces).collect();
+            results.push(EncodedText {
+                tokens,
+                values: Values::Footprints(document),
+            });
+            anyhow::Ok(())
+        },
+    )?;
     Ok(results)
 }
 
-fn hidden(encoder: &Encoder, documents: &[DocumentText]) -> anyhow::Result<Vec<EncodedText>> {
+fn hidden(encoder: &Encoder, documents: &[Document]) -> anyhow::Result<Vec<EncodedText>> {
     let shape = encoder.backend().shape();
     let tokenised: Vec<Tokenised> = documents
         .iter()

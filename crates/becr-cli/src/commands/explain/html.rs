@@ -104,6 +104,7 @@ fn reasons(document: &ExplainedDocument) -> String {
     let nothing = || std::iter::repeat_n(None, explanation.terms.len());
     let features = nothing()
         .chain(explanation.document_vector.iter().map(Some))
+        .chain(explanation.feedback.iter().map(Some))
         .chain(explanation.lexical.iter().map(Some))
         .chain(explanation.cls.map(|_| None))
         .chain(explanation.features.iter().map(Some));

@@ -20,9 +20,11 @@ use std::process::ExitCode;
 /// document's words are shaded by how similar they are to the query's terms, each in
 /// the colour of the term that it is closest to.
 ///
-/// The scores are those of `becr search` with the same --depth: one feature, the score
-/// of the first stage, is relative to the list of candidates. A document that is not
-/// among the candidates has no such score.
+/// The scores are those of `becr search` with the same --depth: they are relative to the
+/// list of candidates, by the score of the first stage at least. A document that is not
+/// among the candidates has no such score. Where S_deep is relative to the list as a
+/// whole, as heads may have it, terms contribute by how far they are above the average
+/// candidate, and "like the best candidates" says what it counts to be near to those.
 ///
 /// Examples:
 ///

@@ -5,9 +5,9 @@ use super::paint::Paint;
 use super::shade::{nearest_words, stretches};
 use crate::output;
 use anyhow::Context;
-use becr::{ExplainAnswer, ExplainedDocument, Reasons, label, plain};
+use becr::{ExplainAnswer, ExplainedDocument, QueryMode, Reasons, label, plain};
 use becr_eval::Table;
-use becr_rank::{ContributionRow, FeaturePart, Part, ShadedWord, Shading, TermPart};
+use becr_rank::{ContributionRow, FeaturePart, OWN_BM25, Part, ShadedWord, Shading, TermPart};
 use std::io::Write;
 
 /// Words of the document that are listed for a term.
@@ -173,7 +173,10 @@ fn terms(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
             groups.join(", ")
         )?;
     }
-    writeln!(out, "  {}", report.coverage)?;
+    match report.mode {
+        QueryMode::Composed => writeln!(out, "  {}", report.coverage)?,
+        QueryMode::Encoded => writeln!(out, "  read as a whole by the encoder")?,
+    }
     Ok(())
 }
 
@@ -194,8 +197,15 @@ fn score(
         writeln!(out, "    {name:<26} {:>+9.4}", part.contribution)?;
     }
     features(out, explanation.document_vector.as_slice())?;
+    features(out, explanation.feedback.as_slice())?;
     writeln!(out, "S_lexi    {:>9.4}", explanation.lexi)?;
     features(out, &explanation.lexical)?;
+    if explanation.lexical.iter().any(|part| part.name == OWN_BM25) {
+        writeln!(
+            out,
+            "      no candidate has a score of the first stage: our own BM25 takes its place"
+        )?;
+    }
     writeln!(out, "S_others  {:>9.4}", explanation.others)?;
     if let Some(cls) = explanation.cls {
         writeln!(out, "    {:<26} {cls:>+9.4}", "cls")?;

@@ -35,6 +35,10 @@ use std::process::ExitCode;
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out a.run --without deep
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out b.run --features clicks.tsv
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out c.run --mode encoded
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out d.run --variant one-vector
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

@@ -22,9 +22,23 @@ struct Vectors {
 
 /// Whole queries and composed documents have no vectors to compare.
 pub(super) fn check(index: &Index, args: &RankArgs) -> anyhow::Result<()> {
-    if !args.is_plain() {
+    if !args.is_plain(index)? {
         bail!(
-            "--raw goes with the score of token groups as a whole, without becr-minus and --without"
+            "--raw goes with the score of token groups as a whole, without --mode encoded, one-vector and --without"
+        );
+    }
+    let asked = becr_rank::Options {
+        variant: args.options().variant,
+        ..becr_rank::Options::default()
+    };
+    if index.ranker()?.mixes(&asked) {
+        bail!(
+            "--raw compares the vectors of token groups, and this index's model mixes them; add --variant plain"
+        );
+    }
+    if index.ranker()?.head().is_list_wise() {
+        bail!(
+            "--raw goes with heads that score each document by itself: this one goes by the list"
         );
     }
     if index.documents_are()? == Some(Documents::Composed) {

@@ -164,9 +164,13 @@ impl RerankReport {
             Unknown::Drop => "documents of the run are not in the index and were dropped",
         });
         let (out, documents, queries) = (args.out.display(), self.documents, self.queries);
+        // Encoded queries ask for no token groups.
+        let coverage = match self.coverage.words + self.coverage.pairs {
+            0 => String::new(),
+            _ => format!("; {}", self.coverage),
+        };
         output::note(format_args!(
-            "{out}: {documents} documents for {queries} queries; {}",
-            self.coverage
+            "{out}: {documents} documents for {queries} queries{coverage}"
         ));
         if args.timing {
             let Times {

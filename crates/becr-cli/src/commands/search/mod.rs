@@ -31,6 +31,8 @@ use std::process::ExitCode;
 ///
 ///   becr search notes.becr sourdough dense crumb -k 3 --explain --timing
 ///
+///   becr search notes.becr "why does my bread not rise" --mode encoded
+///
 ///   becr search corpus.becr --queries queries.tsv --run-out becr.run --k 1000
 ///
 ///   becr search corpus.becr --queries queries.tsv --run-out bm25.run --first-stage
@@ -49,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = at_least_one, env = "BECR_DEPTH")]
     depth: usize,
     /// Rank by BM25 alone.
-    #[arg(long, conflicts_with_all = ["variant", "without", "explain"])]
+    #[arg(long, conflicts_with_all = ["mode", "variant", "without", "explain"])]
     first_stage: bool,
     /// Tell of each result what speaks for it: the largest contributions to its score.
     #[arg(long, conflicts_with = "queries")]

@@ -14,7 +14,8 @@ pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow:
         result(&mut out, row)?;
     }
     out.flush()?;
-    if let Some(covered) = answer.coverage.filter(|_| explain) {
+    let covered = answer.coverage.filter(|covered| covered.words > 0);
+    if let Some(covered) = covered.filter(|_| explain) {
         output::note(covered);
     }
     match timing {

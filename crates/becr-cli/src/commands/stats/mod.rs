@@ -1,7 +1,7 @@
 //! `becr stats`: what an index holds and what it takes.
 
 use crate::output;
-use becr::{Documents, Index, PerDocument, QueryCoverage, StoreSizes};
+use becr::{Documents, Index, PerDocument, QueryCoverage, QueryMode, StoreSizes};
 use becr_corpus::{QueryOptions, read_queries};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -31,6 +31,7 @@ struct StatsOutput {
     index: PathBuf,
     written_by: String,
     encoder_id: Option<String>,
+    mode: Option<QueryMode>,
     documents: u64,
     store: Option<StoreOutput>,
 }
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         index: args.index.clone(),
         written_by: found.written_by,
         encoder_id: found.encoder_id,
+        mode: found.mode,
         documents: found.documents,
         store: match found.store {
             Some(sizes) => Some(store_output(&index, sizes, args)?),
@@ -152,11 +154,17 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         "  tokens               {}",
         HumanCount(measured.totals.tokens)
     )?;
-    writeln!(
-        out,
-        "  token groups         {}",
-        HumanCount(measured.groups)
-    )?;
+    match stats.mode {
+        Some(QueryMode::Encoded) => writeln!(
+            out,
+            "  token groups         none: the index is for encoded queries alone"
+        )?,
+        _ => writeln!(
+            out,
+            "  token groups         {}",
+            HumanCount(measured.groups)
+        )?,
+    }
     writeln!(
         out,
         "  store file           {}",

@@ -7,7 +7,7 @@ use anyhow::Context;
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
-use becr_train::{Training, forget};
+use becr_train::{Training, forget, mixer};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +30,9 @@ use watch::{Bar, Indexing};
 ///   becr train own.toml --prepare          read the data, build the index, stop
 ///
 ///   becr train own.toml --seed 2 --out second-model
+///
+/// A file with a section [mixer] trains the mixer of composed queries instead, on
+/// the encoder as it is and without judgements; that wants a GPU.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -56,6 +59,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.configuration()?;
+    if config.mixer.is_some() {
+        return args.mixer(&config);
+    }
     if !args.prepare {
         config.train.device.check()?;
     }
@@ -95,6 +101,9 @@ impl Args {
         config.output.work = Some(config.work());
         if let Some(seed) = self.seed {
             config.train.seed = seed;
+            if let Some(mixer) = &mut config.mixer {
+                mixer.seed = seed;
+            }
         }
         if let Some(out) = &self.out {
             config.output.model = out.clone();
@@ -107,6 +116,30 @@ impl Args {
             config.model.base = Some(hub::directory(base)?.into_owned());
         }
         Ok(config)
+    }
+
+    /// Trains a mixer instead.
+    fn mixer(&self, config: &Config) -> anyhow::Result<ExitCode> {
+        if self.prepare {
+            let report = mixer::read_texts(config)?;
+            match self.json {
+                true => output::json(&serde_json::json!({ "data": report }))?,
+                false => print(&report)?,
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.restart {
+            mixer::forget(config)?;
+        }
+        let bar = Bar::default();
+        let outcome = mixer::train(config, &mut &bar);
+        bar.clear();
+        let outcome = outcome?;
+        match self.json {
+            true => output::json(&serde_json::json!({ "outcome": outcome }))?,
+            false => print(&outcome)?,
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn prepare(&self, config: &Config) -> anyhow::Result<Prepared> {

@@ -2,6 +2,7 @@
 
 use crate::{output, progress};
 use becr_train::data::Watch;
+use becr_train::mixer::HeldOut;
 use becr_train::{Observer, Step, Validated};
 use indicatif::ProgressBar;
 use std::sync::Mutex;
@@ -82,6 +83,22 @@ impl Observer for &Bar {
             bar.suspend(|| {
                 output::note(format_args!(
                     "step {step}: validation nDCG@10 {ndcg:.4}, best {best:.4}, {seconds:.0} s"
+                ));
+            });
+        });
+    }
+
+    fn held_out(&mut self, held_out: &HeldOut) {
+        let HeldOut {
+            step,
+            words,
+            query,
+            seconds,
+        } = held_out;
+        self.with("steps", 0, |bar| {
+            bar.suspend(|| {
+                output::note(format_args!(
+                    "step {step}: held out, cosine of words {words:.4}, of queries {query:.4}, {seconds:.0} s"
                 ));
             });
         });

@@ -1,0 +1,215 @@
+//! `becr bench scaling`: documents through the encoder, on all cores of one process beside processes of one thread.
+//!
+//! Model: the shape of gte-small with random weights and relative footprints, documents of 5 to 500 words, encoded as an
+//! index is built. What `threads` one-thread processes do side by side is what the machine can do; a process with as
+//! many threads should come near it. System time is given beside user time, since waiting for each other shows there.
+
+use crate::Console;
+use crate::console::write_json;
+use crate::random::Random;
+use anyhow::{Context, ensure};
+use becr_encoder::{Document, EncodeError, Encoder, Precision};
+use becr_model::{Config, Layers, Storage, Weights};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// Words of the vocabulary that documents are made of.
+const WORDS: usize = 2000;
+
+/// Measure how encoding documents scales with threads, beside processes of one thread
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Numbers of threads [default: all cores]
+    #[arg(long, value_delimiter = ',')]
+    threads: Vec<usize>,
+    /// Precisions: f32, int8.
+    #[arg(long, value_delimiter = ',', default_value = "f32,int8")]
+    precisions: Vec<Precision>,
+    /// Documents that each process of one thread encodes; one of several threads encodes as many for each of them.
+    #[arg(long, default_value_t = 200)]
+    documents: usize,
+    /// Write the measurements as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Encode with the model in this directory and print how long it took: what the benchmark calls itself with.
+    #[arg(long, hide = true)]
+    own: Option<PathBuf>,
+}
+
+/// What a process encoded, and what it took.
+#[derive(Serialize, Deserialize)]
+struct EncodedPart {
+    tokens: usize,
+    seconds: f64,
+    user_seconds: f64,
+    system_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct ScalingRow {
+    precision: &'static str,
+    threads: usize,
+    /// Of one process.
+    tokens_per_second: f64,
+    /// Of processes of one thread, side by side.
+    processes_tokens_per_second: f64,
+    /// The first over the second.
+    ratio: f64,
+    /// System time over user time, of the one process.
+    system_share: f64,
+}
+
+pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
+    if let Some(directory) = &args.own {
+        return console.json(&encode(args, directory)?);
+    }
+    let mut threads = args.threads.clone();
+    if threads.is_empty() {
+        threads.push(rayon::current_num_threads());
+    }
+    ensure!(threads.iter().all(|&t| t > 0), "--threads must be positive");
+    let folder = tempfile::tempdir()?;
+    write_model(folder.path())?;
+    let mut rows = Vec::new();
+    for &precision in &args.precisions {
+        for &threads in &threads {
+            rows.push(compare(args, folder.path(), precision, threads)?);
+        }
+    }
+    if let Some(path) = &args.json {
+        write_json(path, &serde_json::json!({ "rows": rows }))?;
+    }
+    writeln!(
+        console.out,
+        "precision  threads  tokens/s  processes  ratio  system / user"
+    )?;
+    for row in &rows {
+        writeln!(
+            console.out,
+            "{:<9}  {:>7}  {:>8.0}  {:>9.0}  {:>4.2}×  {:>12.1}%",
+            row.precision,
+            row.threads,
+            row.tokens_per_second,
+            row.processes_tokens_per_second,
+            row.ratio,
+            100.0 * row.system_share
+        )?;
+    }
+    Ok(())
+}
+
+fn write_model(directory: &Path) -> anyhow::Result<()> {
+    let mut config = Config::new(WORDS + 4, 384, 12, 12, 1536, 512);
+    let mut settings = config.settings();
+    settings.layers = Layers::Last;
+    settings.relative = true;
+    config.becr = Some(settings);
+    config.write(&directory.join("config.json"))?;
+    let words = (0..WORDS).map(|n| format!("w{n}\n"));
+    let vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n".to_owned() + &words.collect::<String>();
+    std::fs::write(directory.join("vocab.txt"), vocabulary)?;
+    Weights::random(&config, 1, 1.0).write(&directory.join("model.safetensors"), Storage::F32)?;
+    Ok(())
+}
+
+/// One process of many threads, then many of one.
+fn compare(
+    args: &Args,
+    model: &Path,
+    precision: Precision,
+    threads: usize,
+) -> anyhow::Result<ScalingRow> {
+    let one = finish(start(model, precision, threads, args.documents * threads)?)?;
+    let children: Vec<Child> = (0..threads)
+        .map(|_| start(model, precision, 1, args.documents))
+        .collect::<Result<_, _>>()?;
+    let parts: Vec<EncodedPart> = children.into_iter().map(finish).collect::<Result<_, _>>()?;
+    let tokens_per_second = one.tokens as f64 / one.seconds;
+    let side_by_side = parts
+        .iter()
+        .map(|part| part.tokens as f64 / part.seconds)
+        .sum();
+    Ok(ScalingRow {
+        precision: precision.name(),
+        threads,
+        tokens_per_second,
+        processes_tokens_per_second: side_by_side,
+        ratio: tokens_per_second / side_by_side,
+        system_share: one.system_seconds / one.user_seconds,
+    })
+}
+
+fn start(
+    model: &Path,
+    precision: Precision,
+    threads: usize,
+    documents: usize,
+) -> anyhow::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .args(["bench", "scaling", "--own"])
+        .arg(model)
+        .args(["--threads", &threads.to_string()])
+        .args(["--precisions", precision.name()])
+        .args(["--documents", &documents.to_string()])
+        .env("RAYON_NUM_THREADS", threads.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start this program again")
+}
+
+fn finish(child: Child) -> anyhow::Result<EncodedPart> {
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "a process of the benchmark failed");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Encodes in this process; the first documents warm it up.
+fn encode(args: &Args, model: &Path) -> anyhow::Result<EncodedPart> {
+    let precision = args.precisions.first().copied().unwrap_or_default();
+    let encoder = Encoder::with_precision(becr_model::Model::read(model)?, precision)?;
+    let mut random = Random::new(7);
+    let mut documents: Vec<Document> = (0..args.documents)
+        .map(|_| {
+            let words = 5 + (495.0 * random.unit()) as usize;
+            let text = (0..words).map(|_| format!("w{} ", random.next() % WORDS as u64));
+            Document::new("", "", text.collect::<String>())
+        })
+        .collect();
+    let warm_up = documents.split_off(documents.len() - documents.len() / 10);
+    pass(&encoder, warm_up)?;
+    let (user, system) = processor_seconds()?;
+    let begun = Instant::now();
+    let tokens = pass(&encoder, documents)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let (user_after, system_after) = processor_seconds()?;
+    Ok(EncodedPart {
+        tokens,
+        seconds,
+        user_seconds: user_after - user,
+        system_seconds: system_after - system,
+    })
+}
+
+fn pass(encoder: &Encoder, documents: Vec<Document>) -> Result<usize, EncodeError> {
+    let mut tokens = 0;
+    let finish = |_, encoded: becr_encoder::EncodedDocument| Ok(encoded.pieces.len());
+    encoder.documents(documents, finish, |count: usize| {
+        tokens += count;
+        Ok::<(), EncodeError>(())
+    })?;
+    Ok(tokens)
+}
+
+/// User and system time of this process so far, in seconds (Linux counts in hundredths).
+fn processor_seconds() -> anyhow::Result<(f64, f64)> {
+    let stat = std::fs::read_to_string("/proc/self/stat").context("processor times need Linux")?;
+    // The program's name, in brackets, may hold blanks; user and system time are the 12th and 13th field behind it.
+    let fields = stat.rsplit(')').next().unwrap_or_default();
+    let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
+    match (fields.next(), fields.next()) {
+        (Some(Ok(user)), Some(Ok(system))) => Ok((user / 100.0, system / 100.0)),
+        _ => anyhow::bail!("/proc/self/stat: no processor times"),
+    }
+}
