@@ -39,17 +39,22 @@ fn of_corpus(error: &CorpusError) -> Option<Cow<'static, str>> {
         ErrorKind::NothingInFolder { .. } => {
             Some("`becr sync --allow-empty` takes it as it is".into())
         }
-        // A path that was named.
-        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some("check the path; nothing was changed".into())
+        }
+        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            Some("name a folder; `becr add` takes files".into())
+        }
         _ => Some("mend it, or pass --on-error skip to leave such documents out".into()),
     }
 }
 
 fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
     let hint = match error {
-        IndexError::Exists(_) | IndexError::Unfinished(_) => {
-            Some("--overwrite replaces it, --out names another place")
-        }
+        IndexError::Exists(_) => Some("--overwrite replaces it, --out names another place"),
+        IndexError::Unfinished(_) => Some(
+            "the command that began it goes on with it; `becr index --overwrite` replaces it, another place leaves it alone",
+        ),
         IndexError::NotOurs(_)
         | IndexError::NotOurBuild(_)
         | IndexError::MountPoint(_)

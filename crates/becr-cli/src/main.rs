@@ -22,9 +22,12 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use supervise::Ended;
 
+const AFTER_HELP: &str = "Values of flags can stand in ~/.config/becr/config.toml, or in the file that $BECR_CONFIG \
+    names: `depth = 200` for every command, or under `[search]` for one.";
+
 /// Search and re-rank with BERT-quality matching on plain CPUs.
 #[derive(Parser)]
-#[command(name = "becr", version = version(), about, long_about = None, propagate_version = true)]
+#[command(name = "becr", version = version(), about, long_about = None, propagate_version = true, after_help = AFTER_HELP)]
 struct Cli {
     /// When to use colours and bold type.
     #[arg(long, global = true, value_enum, default_value_t, env = "BECR_COLOR")]

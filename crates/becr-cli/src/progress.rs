@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How often a bar is drawn while nothing is heard of the work.
 const TICK: Duration = Duration::from_millis(250);
-/// How often a rate is computed anew.
+/// How often the rate of reading is computed anew.
 const REFRESH: Duration = Duration::from_millis(200);
 /// How often a line is written where there is no terminal.
 const LINE: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ pub(crate) fn download(file: &'static str, bytes: u64) -> ProgressBar {
 
 /// A bar over `count` things.
 pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
-    let template = "{wide_bar} {human_pos}/{human_len} {prefix}, {per_sec}, {eta} left";
+    let template = "{prefix} {wide_bar} {human_pos}/{human_len}, {per_sec}, {eta} left {msg}";
     shown(ProgressBar::new(count), template, what, Unit::Things)
 }
 
@@ -172,7 +172,10 @@ impl Running {
         if self.corpus.is_none() {
             self.bar.inc(steps);
         }
-        if self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH) {
+        // An encoder gives documents in bursts: a rate of the first of them, kept until the next burst, would be wrong.
+        // Whoever only reads does so steadily, and often.
+        let is_due = self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH);
+        if self.corpus.is_none() || is_due {
             self.refreshed = Some(Instant::now());
             self.refresh();
         }
@@ -264,7 +267,9 @@ mod tests {
         let mut running = Running::new("documents", Some(1000), None);
         running.resumed(900);
         running.pace.since = Instant::now() - Duration::from_secs(10);
-        running.advance(20);
+        for _ in 0..20 {
+            running.advance(1);
+        }
         let line = line(&running.bar, Unit::Things);
         assert!(
             line.starts_with("documents: 920 of 1,000, 2.0/s, "),

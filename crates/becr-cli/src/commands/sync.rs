@@ -2,9 +2,9 @@
 
 use super::corpus::OnError;
 use crate::{backend, models, output, progress};
-use anyhow::Context;
+use anyhow::anyhow;
 use becr::corpus::{Corpus, CorpusOptions};
-use becr::{Build, Changed, Folder, Index, OpenOptions, SyncOptions, SyncReport};
+use becr::{Build, Changed, Folder, Index, IndexError, OpenOptions, SyncOptions, SyncReport};
 use becr_index::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
@@ -125,9 +125,15 @@ fn sync(args: &Args) -> anyhow::Result<SyncReport> {
 /// Builds the index, as there is none.
 fn build(args: &Args) -> anyhow::Result<SyncReport> {
     if args.folders.is_empty() {
-        // The error says what is there instead of an index.
-        Manifest::read(&args.index).context("there is nothing to bring in step")?;
+        let index = args.index.display();
+        return Err(match Manifest::read(&args.index) {
+            Err(error @ (IndexError::InterruptedBuild(_) | IndexError::BeingBuilt(_))) => {
+                error.into()
+            }
+            _ => anyhow!("{index}: there is no index here; `becr sync {index} FOLDER…` builds one"),
+        });
     }
+    let is_begun = is_begun(&args.index);
     let folders: Vec<Folder> = becr::folders(&args.folders)?;
     let options = CorpusOptions {
         on_error: args.on_error.into(),
@@ -153,9 +159,9 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
             .encoder(Arc::new(encoder))
             .allow_empty(args.allow_empty)
             .folders(folders);
-        if let Some(identity) = corpus.identity() {
-            build = build.identity(identity);
-        }
+        // Files may change before an interrupted build is gone on with: it is finished with the documents that it had read,
+        // and brought in step then.
+        build = build.identity(format!("sync {}", serde_json::to_string(&report.folders)?));
         let documents = corpus.by_ref().inspect(|document| {
             if let Ok(document) = document {
                 added.push(document.id.clone());
@@ -169,9 +175,28 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
             added: built.documents,
             ..Changed::default()
         };
+        if is_begun {
+            let more = index.sync(&[], &args.options(), &stages);
+            stages.clear();
+            let more = more?;
+            report.changed.added += more.changed.added;
+            report.changed.deleted = more.changed.deleted;
+            report.difference = more.difference;
+            // They were added just before.
+            report.difference.unchanged = 0;
+            report.has_kept_vanished = more.has_kept_vanished;
+        }
     }
     report.skipped = corpus.skipped();
     Ok(report)
+}
+
+/// Whether a build of this index was interrupted, or is under way.
+fn is_begun(index: &Path) -> bool {
+    matches!(
+        Manifest::read(index),
+        Err(IndexError::InterruptedBuild(_) | IndexError::BeingBuilt(_))
+    )
 }
 
 fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {

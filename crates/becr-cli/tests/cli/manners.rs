@@ -78,6 +78,49 @@ fn an_interrupted_build_says_how_to_go_on() {
     assert!(done.contains("4,000 documents"), "{done}");
 }
 
+/// A first sync that is interrupted goes on, with what changed meanwhile.
+#[test]
+fn an_interrupted_first_sync_goes_on_with_changed_files() {
+    let folder = folder();
+    let folder = folder.path();
+    let notes = folder.join("notes");
+    fs::create_dir(&notes).unwrap();
+    for number in 0..1500 {
+        let text = "river bank money loan fish ".repeat(1 + number % 30);
+        fs::write(notes.join(format!("{number}.md")), text).unwrap();
+    }
+    let sync = ["sync", "X", "notes", "--model", "model"];
+    let partial = folder.join("X.partial/store/data.mdb");
+    let output = interrupted(folder, &sync, || partial.exists());
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the same command goes on"),
+        "{}",
+        stderr(&output)
+    );
+    fs::write(notes.join("7.md"), "a zebra at last").unwrap();
+    fs::remove_file(notes.join("8.md")).unwrap();
+    let bare = becr(folder, &["sync", "X"]);
+    assert!(
+        bare.code == Some(1) && bare.stderr.contains("was interrupted"),
+        "{}",
+        bare.stderr
+    );
+    run(folder, &sync);
+    let found = run(folder, &["search", "X", "zebra", "--first-stage"]).stdout;
+    assert!(found.contains("[7.md]"), "{found}");
+    assert_eq!(
+        run(folder, &["sync", "X"]).stdout,
+        "X: 0 added, 0 changed, 0 removed, 1499 unchanged\n"
+    );
+    let missing = becr(folder, &["sync", "nothing"]);
+    assert!(
+        missing.stderr.contains("`becr sync nothing FOLDER"),
+        "{}",
+        missing.stderr
+    );
+}
+
 /// Adding reads an index, hence works in a child process: the advice comes from the parent.
 #[test]
 fn an_interrupted_add_says_how_to_go_on() {

@@ -93,7 +93,7 @@ impl Hyperplanes {
         &self.matrix
     }
 
-    /// Writes the footprint of `vector` into `out`, which holds [`Self::words`] words. The order of the
+    /// Writes the footprint of `vector` into `out`, which holds [`Self::width`] values. The order of the
     /// additions is fixed, so that the same vector always gives the same bits.
     pub fn footprint(&self, vector: &[f32], out: &mut [u32]) -> Result<(), Error> {
         Error::check_length("vector, in dimensions", self.dim, vector.len())?;

@@ -68,7 +68,7 @@ impl Observer for &Bar {
     fn step(&mut self, step: &Step) {
         self.with("steps", step.steps, |bar| {
             bar.set_position(step.step as u64);
-            bar.set_message(format!("steps, loss {:.4}", step.loss));
+            bar.set_message(format!("loss {:.4}", step.loss));
         });
     }
 
