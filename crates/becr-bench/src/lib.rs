@@ -11,6 +11,7 @@ mod index;
 mod random;
 mod rank;
 mod scoring;
+mod server;
 mod store;
 
 pub use console::Console;
@@ -29,6 +30,7 @@ enum Benchmark {
     Encoder(encoder::Args),
     Index(index::Args),
     Rank(rank::Args),
+    Serve(server::Args),
     Store(store::Args),
 }
 
@@ -39,6 +41,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
         Benchmark::Encoder(args) => encoder::run(args, console),
         Benchmark::Index(args) => index::run(args, console),
         Benchmark::Rank(args) => rank::run(args, console),
+        Benchmark::Serve(args) => server::run(args, console),
         Benchmark::Store(args) => store::run(args, console),
     }
 }

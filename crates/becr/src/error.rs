@@ -69,6 +69,17 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Texts that are to be ranked have more WordPieces than may be encoded for one query.
+    #[error(
+        "the texts have {tokens} WordPieces that are not encoded yet, at most {budget} are encoded for one query; send fewer \
+         or shorter texts, or index them and send ids"
+    )]
+    TextBudget {
+        /// WordPieces of the texts.
+        tokens: usize,
+        /// How many may be.
+        budget: usize,
+    },
     /// Options that contradict each other.
     #[error("{0}")]
     Options(&'static str),

@@ -28,6 +28,7 @@
 //! | open one | [`Index::open`], [`OpenOptions`] |
 //! | find and re-rank | [`Index::search`], [`SearchOptions`] |
 //! | re-rank what another engine found | [`Index::rerank`], [`Candidate`] |
+//! | re-rank texts that are in no index | [`Index::rerank_texts`], [`TextCandidate`], [`TextCache`] |
 //! | say why | [`Index::explain`], [`Reasons`], [`Snippet`] |
 //! | change it | [`Index::add`], [`Index::update`], [`Index::delete`], [`Index::compact`] |
 //! | ask several things of the same state | [`View`], [`Generation`] |
@@ -54,6 +55,7 @@
 //! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
 
 mod build;
+mod decomposition;
 mod error;
 mod explain;
 mod generation;
@@ -61,11 +63,13 @@ mod index;
 pub mod models;
 mod opened;
 mod options;
+mod overlay;
 mod reasons;
 mod rerank;
 mod search;
 mod snippet;
 mod stats;
+mod texts;
 mod view;
 
 pub use becr_encoder::{Encoder, Precision};
@@ -79,6 +83,7 @@ pub use becr_model::{Head, Model};
 pub use becr_rank::{Explanation, Part, Parts, Scored, Shading, Variant};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
+pub use decomposition::{DecomposedGroup, QueryDecomposition};
 pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};
 pub use generation::Generation;
@@ -89,6 +94,7 @@ pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_belo
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
 pub use snippet::{FAINTEST, Snippet, strength};
 pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
+pub use texts::{RankedFrom, TextAnswer, TextCache, TextCandidate};
 pub use view::View;
 
 /// Documents from files and folders: JSON lines, TSV, TREC, WARC, Markdown, HTML, text.

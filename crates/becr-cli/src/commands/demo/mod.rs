@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Builds a full index of the sample, as `becr index` does.
-fn build(target: &Path) -> anyhow::Result<(Index, FullSummary)> {
+pub(super) fn build(target: &Path) -> anyhow::Result<(Index, FullSummary)> {
     let stages = progress::Stages::default();
     let built = Build::new().run(target, Sample::documents(), &stages);
     stages.clear();
