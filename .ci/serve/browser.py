@@ -26,7 +26,7 @@ with sync_playwright() as playwright:
     def search(page, query):
         page.fill("#query", query)
         page.press("#query", "Enter")
-        page.wait_for_function("document.querySelector('#status').textContent.includes(' ms')")
+        page.locator("#status", has_text=" ms").wait_for()
 
     page = open_page(viewport={"width": 1100, "height": 900})
     page.goto(address)
@@ -67,13 +67,13 @@ with sync_playwright() as playwright:
     print("explain, compare, keyboard: ok")
 
     page.locator("#modes span", has_text="encoded").click()
-    page.wait_for_function("document.querySelector('#status').textContent.includes(' ms')")
+    page.locator("#status", has_text=" ms").wait_for()
     assert "mode=encoded" in page.url
     assert page.locator("#groups").is_hidden()
     print("query modes: ok")
 
     search(page, "marzipan markup")
-    page.wait_for_function("[...document.querySelectorAll('h2')].some(h => h.textContent.includes('<img src=x'))")
+    page.locator("h2", has_text="<img src=x").wait_for()
     page.locator(".result", has_text="<img src=x").locator("button").click()
     page.wait_for_selector(".why .whole")
     assert "<script>" in page.locator(".why .whole").inner_text()

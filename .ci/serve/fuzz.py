@@ -55,10 +55,10 @@ def request():
     whole = (method + b" " + rng.choice(paths) + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
              b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     if form == 1:
-        return mutated(whole)
+        return mutated(whole), False
     if form == 2:
-        return bytes(rng.randrange(256) for _ in range(rng.randrange(1, 300)))
-    return whole
+        return bytes(rng.randrange(256) for _ in range(rng.randrange(1, 300))), False
+    return whole, True
 
 
 def ask(data, linger):
@@ -85,7 +85,7 @@ def status(answer):
 
 seen, slow = {}, []
 for number in range(hostile):
-    data = request()
+    data, is_whole = request()
     if number % 997 == 0 and len(slow) < 30:
         # A client that never finishes: it must be cut off.
         client = socket.create_connection((host, int(port)), timeout=60)
@@ -93,7 +93,7 @@ for number in range(hostile):
         slow.append((time.monotonic(), client))
         continue
     # A request that is not whole leaves the server waiting; half-closing tells it that no more comes.
-    code = status(ask(data, 1 if number % 10 else 2))
+    code = status(ask(data, 2 if number % 10 == 0 else 0 if is_whole and number % 10 > 1 else 1))
     seen[code] = seen.get(code, 0) + 1
     assert code < 500 or code == 503, f"{code} for {data!r}"
 print("raw requests by status (0: closed without an answer):", dict(sorted(seen.items())))

@@ -2,6 +2,7 @@
 "use strict";
 
 const PARTS = ["deep", "lexi", "others"];
+const STAGES = ["first_stage", "look_up", "fetch", "lexical", "deep"];
 const LOOK = 10; // results asked for
 const byId = (id) => document.getElementById(id);
 const state = { answer: null, chosen: -1, picked: [], asked: 0 };
@@ -69,8 +70,8 @@ function close() {
 function show(answer) {
   state.answer = answer;
   const { results, timing } = answer;
-  const stages = Object.entries(timing).filter(([name]) => name !== "total" && name !== "queue");
-  const times = stages.map(([name, ms]) => `${name.replace("_", " ")} ${ms.toFixed(2)}`).join(", ");
+  const stages = STAGES.filter((stage) => stage in timing);
+  const times = stages.map((stage) => `${stage.replace("_", " ")} ${timing[stage].toFixed(2)}`).join(", ");
   const found = results.length === 0 ? "Nothing found" : `${results.length} results`;
   say(`${found} in ${(timing.total ?? 0).toFixed(1)} ms (${times})`);
   showGroups(answer.groups, answer.coverage);
@@ -131,7 +132,8 @@ function shaded(pieces, terms) {
   return pieces.map((piece) => {
     if (piece.strength === undefined) return piece.text;
     const near = terms && piece.term !== undefined && terms[piece.term] ? `near “${terms[piece.term].word}”: ` : "";
-    return make("mark", { "--s": piece.strength, title: near + piece.strength.toFixed(2) }, piece.text);
+    // Squared, so that the many faint matches do not drown the few strong ones.
+    return make("mark", { "--s": piece.strength ** 2 * 1.6, title: near + piece.strength.toFixed(2) }, piece.text);
   });
 }
 

@@ -52,7 +52,9 @@ impl Tokens {
 
 /// The token of a request; empty without one.
 fn shown(headers: &HeaderMap) -> &[u8] {
-    let value = headers.get(header::AUTHORIZATION).map_or(&[][..], |value| value.as_bytes());
+    let value = headers
+        .get(header::AUTHORIZATION)
+        .map_or(&[][..], |value| value.as_bytes());
     match value.split_at_checked(7) {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
         _ => &[],
@@ -91,11 +93,20 @@ mod tests {
         let status = |result: Result<(), ApiError>| result.err().map(|error| error.status.as_u16());
         let of = |value: &str| {
             let headers = headers(value);
-            (status(tokens.check_reader(&headers)), status(tokens.check_writer(&headers)))
+            (
+                status(tokens.check_reader(&headers)),
+                status(tokens.check_writer(&headers)),
+            )
         };
         assert_eq!(of("Bearer read-only"), (None, Some(403)));
         assert_eq!(of("bearer  read-write"), (None, None));
-        for wrong in ["Bearer", "Bearer ", "Bearer read-onl", "Basic read-only", "Bearer read-only2"] {
+        for wrong in [
+            "Bearer",
+            "Bearer ",
+            "Bearer read-onl",
+            "Basic read-only",
+            "Bearer read-only2",
+        ] {
             assert_eq!(of(wrong), (Some(401), Some(401)), "{wrong}");
         }
     }
@@ -103,7 +114,10 @@ mod tests {
     #[test]
     fn without_tokens_everybody_may_and_a_reading_token_closes_writing() {
         let none = HeaderMap::new();
-        let open = Tokens { read: None, write: None };
+        let open = Tokens {
+            read: None,
+            write: None,
+        };
         assert!(open.check_reader(&none).is_ok() && open.check_writer(&none).is_ok());
         let closed = Tokens {
             read: Some("read-only".into()),

@@ -124,14 +124,21 @@ impl From<becr::Error> for ApiError {
             ),
             becr::Error::Index(index) => match root(index) {
                 IndexError::KnownId(_) => conflict("known_document"),
-                IndexError::Busy(_) => Self {
+                IndexError::Busy(_) | IndexError::SecondWriter(_) => Self {
                     cause: Some(error.to_string()),
                     ..Self::overloaded(
                         StatusCode::SERVICE_UNAVAILABLE,
                         "another process is writing to this index; try again later",
                     )
                 },
-                IndexError::Source(_) | IndexError::Lexical(_) => Self::invalid(error.to_string()),
+                IndexError::Source(_) | IndexError::Document { .. } | IndexError::RepeatedId(_) => {
+                    Self::invalid(error.to_string())
+                }
+                IndexError::Lexical(_) => Self::new(
+                    StatusCode::CONFLICT,
+                    "not_changeable",
+                    "this index has words alone: it can only be built anew",
+                ),
                 _ => Self::internal(error.to_string()),
             },
             _ => Self::internal(error.to_string()),
@@ -157,7 +164,9 @@ impl IntoResponse for ApiError {
         }
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, scheme);
         }
         response.extensions_mut().insert(self);
         response

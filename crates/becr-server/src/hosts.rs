@@ -25,10 +25,22 @@ mod tests {
     #[test]
     fn addresses_localhost_and_given_names_are_known() {
         let given = ["search.example".to_owned()];
-        for host in ["localhost:8080", "127.0.0.1", "[::1]:80", "LOCALHOST", "search.example:1"] {
+        for host in [
+            "localhost:8080",
+            "127.0.0.1",
+            "[::1]:80",
+            "LOCALHOST",
+            "search.example:1",
+        ] {
             assert!(is_known(host, &given), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "", "a b", "127.0.0.1.evil.example:80"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "",
+            "a b",
+            "127.0.0.1.evil.example:80",
+        ] {
             assert!(!is_known(host, &given), "{host}");
         }
     }

@@ -53,11 +53,26 @@ impl Histogram {
         let mut below = 0;
         for (bound, bucket) in BOUNDS.iter().zip(self.buckets) {
             below += bucket;
-            line(out, format_args!("{name}_bucket{{{label}=\"{value}\",le=\"{bound}\"}} {below}"));
+            line(
+                out,
+                format_args!("{name}_bucket{{{label}=\"{value}\",le=\"{bound}\"}} {below}"),
+            );
         }
-        line(out, format_args!("{name}_bucket{{{label}=\"{value}\",le=\"+Inf\"}} {}", self.count));
-        line(out, format_args!("{name}_sum{{{label}=\"{value}\"}} {}", self.sum));
-        line(out, format_args!("{name}_count{{{label}=\"{value}\"}} {}", self.count));
+        line(
+            out,
+            format_args!(
+                "{name}_bucket{{{label}=\"{value}\",le=\"+Inf\"}} {}",
+                self.count
+            ),
+        );
+        line(
+            out,
+            format_args!("{name}_sum{{{label}=\"{value}\"}} {}", self.sum),
+        );
+        line(
+            out,
+            format_args!("{name}_count{{{label}=\"{value}\"}} {}", self.count),
+        );
     }
 }
 
@@ -78,7 +93,11 @@ impl Metrics {
     pub(crate) fn request(&self, route: &str, method: &str, status: u16, time: Duration) {
         // Methods are the client's choice: only those that are served get a row of their own.
         let known = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"];
-        let method = if known.contains(&method) { method } else { "other" };
+        let method = if known.contains(&method) {
+            method
+        } else {
+            "other"
+        };
         let counts = &mut *self.counts();
         let key = (route.to_owned(), method.to_owned(), status);
         *counts.requests.entry(key).or_default() += 1;
@@ -87,7 +106,11 @@ impl Metrics {
     }
 
     pub(crate) fn stage(&self, stage: &'static str, milliseconds: f64) {
-        self.counts().stages.entry(stage).or_default().observe(milliseconds / 1e3);
+        self.counts()
+            .stages
+            .entry(stage)
+            .or_default()
+            .observe(milliseconds / 1e3);
     }
 
     pub(crate) fn failure(&self, kind: &'static str) {
@@ -110,7 +133,12 @@ impl Metrics {
     pub(crate) fn text(&self, gauges: &Gauges) -> String {
         let mut out = String::new();
         let counts = self.counts();
-        head(&mut out, "becr_requests_total", "counter", "Requests by route, method and status.");
+        head(
+            &mut out,
+            "becr_requests_total",
+            "counter",
+            "Requests by route, method and status.",
+        );
         for ((route, method, status), count) in &counts.requests {
             line(
                 &mut out,
@@ -120,7 +148,12 @@ impl Metrics {
             );
         }
         let name = "becr_request_duration_seconds";
-        head(&mut out, name, "histogram", "From a request's head to its answer.");
+        head(
+            &mut out,
+            name,
+            "histogram",
+            "From a request's head to its answer.",
+        );
         for (route, histogram) in &counts.durations {
             histogram.write(name, "route", route, &mut out);
         }
@@ -129,50 +162,125 @@ impl Metrics {
         for (stage, histogram) in &counts.stages {
             histogram.write(name, "stage", stage, &mut out);
         }
-        head(&mut out, "becr_failures_total", "counter", "Requests that failed, by kind.");
+        head(
+            &mut out,
+            "becr_failures_total",
+            "counter",
+            "Requests that failed, by kind.",
+        );
         for (kind, count) in &counts.failures {
-            line(&mut out, format_args!("becr_failures_total{{kind=\"{kind}\"}} {count}"));
+            line(
+                &mut out,
+                format_args!("becr_failures_total{{kind=\"{kind}\"}} {count}"),
+            );
         }
         let name = "becr_candidates_total";
-        head(&mut out, name, "counter", "Candidates by where their footprints came from.");
+        head(
+            &mut out,
+            name,
+            "counter",
+            "Candidates by where their footprints came from.",
+        );
         for (from, count) in &counts.candidates {
             line(&mut out, format_args!("{name}{{from=\"{from}\"}} {count}"));
         }
         let name = "becr_token_groups_total";
-        head(&mut out, name, "counter", "Token groups of queries, asked for and found.");
-        let GroupCoverage { words, words_found, pairs, pairs_found } = counts.coverage;
+        head(
+            &mut out,
+            name,
+            "counter",
+            "Token groups of queries, asked for and found.",
+        );
+        let GroupCoverage {
+            words,
+            words_found,
+            pairs,
+            pairs_found,
+        } = counts.coverage;
         for (kind, asked, found) in [("word", words, words_found), ("pair", pairs, pairs_found)] {
-            line(&mut out, format_args!("{name}{{kind=\"{kind}\",found=\"true\"}} {found}"));
-            line(&mut out, format_args!("{name}{{kind=\"{kind}\",found=\"false\"}} {}", asked - found));
+            line(
+                &mut out,
+                format_args!("{name}{{kind=\"{kind}\",found=\"true\"}} {found}"),
+            );
+            line(
+                &mut out,
+                format_args!(
+                    "{name}{{kind=\"{kind}\",found=\"false\"}} {}",
+                    asked - found
+                ),
+            );
         }
         let name = "becr_encoded_tokens_total";
-        head(&mut out, name, "counter", "WordPieces of raw texts that were encoded.");
+        head(
+            &mut out,
+            name,
+            "counter",
+            "WordPieces of raw texts that were encoded.",
+        );
         line(&mut out, format_args!("{name} {}", counts.encoded_tokens));
         drop(counts);
         for (name, help, value) in [
-            ("becr_queue_depth", "Requests that wait for a thread.", gauges.queue),
-            ("becr_running", "Requests that a thread works on.", gauges.running),
-            ("becr_connections", "Connections that are open.", gauges.connections),
+            (
+                "becr_queue_depth",
+                "Requests that wait for a thread.",
+                gauges.queue,
+            ),
+            (
+                "becr_running",
+                "Requests that a thread works on.",
+                gauges.running,
+            ),
+            (
+                "becr_connections",
+                "Connections that are open.",
+                gauges.connections,
+            ),
         ] {
             head(&mut out, name, "gauge", help);
             line(&mut out, format_args!("{name} {value}"));
         }
-        let of_index = |out: &mut String, name: &str, help: &str, of: fn(&(String, u64, u64, u64, usize)) -> u64| {
+        let of_index = |out: &mut String,
+                        name: &str,
+                        help: &str,
+                        of: fn(&(String, u64, u64, u64, usize)) -> u64| {
             head(out, name, "gauge", help);
             for index in &gauges.indexes {
-                line(out, format_args!("{name}{{index=\"{}\"}} {}", escaped(&index.0), of(index)));
+                line(
+                    out,
+                    format_args!("{name}{{index=\"{}\"}} {}", escaped(&index.0), of(index)),
+                );
             }
         };
-        of_index(&mut out, "becr_index_documents", "Documents.", |index| index.1);
-        of_index(&mut out, "becr_index_edition", "Edition of the state that is served.", |index| index.2);
-        of_index(&mut out, "becr_index_commit", "Commit of the state that is served.", |index| index.3);
-        of_index(&mut out, "becr_text_cache_bytes", "Footprints of raw texts kept.", |index| index.4 as u64);
+        of_index(&mut out, "becr_index_documents", "Documents.", |index| {
+            index.1
+        });
+        of_index(
+            &mut out,
+            "becr_index_edition",
+            "Edition of the state that is served.",
+            |index| index.2,
+        );
+        of_index(
+            &mut out,
+            "becr_index_commit",
+            "Commit of the state that is served.",
+            |index| index.3,
+        );
+        of_index(
+            &mut out,
+            "becr_text_cache_bytes",
+            "Footprints of raw texts kept.",
+            |index| index.4 as u64,
+        );
         out
     }
 }
 
 fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    line(out, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
+    line(
+        out,
+        format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"),
+    );
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -182,7 +290,10 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 
 /// A label's value.
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -211,7 +322,10 @@ mod tests {
             "becr_queue_depth 3",
             "becr_index_documents{index=\"a\\\"b\"} 7",
         ] {
-            assert!(text.lines().any(|line| line == expected), "{expected} in\n{text}");
+            assert!(
+                text.lines().any(|line| line == expected),
+                "{expected} in\n{text}"
+            );
         }
     }
 }

@@ -20,15 +20,29 @@ impl IntoResponses for Failures {
             ("403", "The token, or the server, does not allow it."),
             ("404", "There is no such index or document."),
             ("408", "The request took too long to arrive."),
-            ("409", "The index cannot do it, or has a document of that id."),
+            (
+                "409",
+                "The index cannot do it, or has a document of that id.",
+            ),
             ("413", "The request is too large."),
             ("415", "The request is not declared as JSON."),
-            ("422", "The request is not as it should be, or beyond a limit of the server."),
-            ("429", "Too many requests wait; `Retry-After` says when to try again."),
-            ("503", "It did not get done in time; `Retry-After` says when to try again."),
+            (
+                "422",
+                "The request is not as it should be, or beyond a limit of the server.",
+            ),
+            (
+                "429",
+                "Too many requests wait; `Retry-After` says when to try again.",
+            ),
+            (
+                "503",
+                "It did not get done in time; `Retry-After` says when to try again.",
+            ),
         ];
         let response = |(status, description): (&str, &str)| {
-            let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build();
+            let content = ContentBuilder::new()
+                .schema(Some(Ref::from_schema_name("ErrorBody")))
+                .build();
             let response = ResponseBuilder::new()
                 .description(description)
                 .content("application/json", content)

@@ -204,7 +204,11 @@ mod tests {
         assert_eq!(undone.map(drop), Err(Undone::Late));
         let gone = tokio::spawn({
             let pool = pool.clone();
-            async move { pool.run(soon(), move |_| started.send("gone")).await.map(drop) }
+            async move {
+                pool.run(soon(), move |_| started.send("gone"))
+                    .await
+                    .map(drop)
+            }
         });
         while pool.waiting() < 2 {
             tokio::task::yield_now().await;

@@ -22,7 +22,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
     ) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         let declared = parts.headers.get(header::CONTENT_TYPE);
-        let declared = declared.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let declared = declared
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
         // Browsers send JSON to a foreign server only after asking it, so that a page elsewhere cannot post here.
         if !is_json(declared) {
             return Err(ApiError::new(
@@ -32,7 +34,8 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
             ));
         }
         let deadline = Request::of(&parts.extensions).deadline;
-        let bytes = tokio::time::timeout_at(deadline.into(), collect(body, state.settings.body_bytes));
+        let bytes =
+            tokio::time::timeout_at(deadline.into(), collect(body, state.settings.body_bytes));
         let bytes = bytes.await.map_err(|_| {
             let message = "the request's body took longer than this server's time limit";
             ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", message)
@@ -85,8 +88,12 @@ impl<T: DeserializeOwned, S: Send + Sync> axum::extract::FromRequestParts<S> for
     ) -> Result<Self, ApiError> {
         let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         let refused = |error: axum::extract::rejection::QueryRejection| {
-            ApiError::invalid(format!("the parameters are not as they should be: {}", error.body_text()))
+            ApiError::invalid(format!(
+                "the parameters are not as they should be: {}",
+                error.body_text()
+            ))
         };
-        read.map(|axum::extract::Query(parameters)| Self(parameters)).map_err(refused)
+        read.map(|axum::extract::Query(parameters)| Self(parameters))
+            .map_err(refused)
     }
 }

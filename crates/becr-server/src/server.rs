@@ -48,7 +48,7 @@ impl Server {
                 name: served.name.clone(),
                 source: Box::new(source),
             };
-            warm(&served.index, mode).map_err(index)?;
+            warm(&served.name, &served.index, mode).map_err(index)?;
         }
         let bind = |source| ServerError::Bind { address, source };
         let listener = TcpListener::bind(address).map_err(bind)?;
@@ -118,7 +118,10 @@ impl Server {
         }
         drop(listener);
         tracing::info!("stopping: running requests are finished");
-        if tokio::time::timeout(self.state.settings.drain, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(self.state.settings.drain, graceful.shutdown())
+            .await
+            .is_err()
+        {
             tracing::warn!("requests that took too long were given up");
         }
         Ok(())
@@ -179,14 +182,19 @@ async fn asked_to_end(stop: &Notify) {
     }
 }
 
-/// Loads what the first request would wait for: the tokenizer, the head, and the encoder where queries go through it.
-fn warm(index: &Index, mode: QueryMode) -> Result<(), becr::Error> {
+/// Loads what the first request would wait for: the tokenizer, the head, and the encoder, without which only raw texts and
+/// encoded queries are refused.
+fn warm(name: &str, index: &Index, mode: QueryMode) -> Result<(), becr::Error> {
     if index.obstacle()?.is_some() {
         index.search("warm", &SearchOptions::first_stage(1))?;
         return Ok(());
     }
-    if mode == QueryMode::Encoded {
-        index.encoder()?;
+    match index.encoder() {
+        Ok(_) => {}
+        Err(error) if mode == QueryMode::Encoded => return Err(error),
+        Err(error) => {
+            tracing::warn!(index = name, %error, "raw texts and encoded queries cannot be ranked")
+        }
     }
     index.search("warm", &SearchOptions::default())?;
     Ok(())

@@ -67,8 +67,7 @@ pub struct UpstreamSettings {
 
 impl UpstreamSettings {
     /// Asks all fields for the query's words.
-    pub const TEMPLATE: &str =
-        r#"{"size": "{{size}}", "_source": false, "query": {"multi_match": {"query": "{{query}}"}}}"#;
+    pub const TEMPLATE: &str = r#"{"size": "{{size}}", "_source": false, "query": {"multi_match": {"query": "{{query}}"}}}"#;
 }
 
 impl Default for Settings {

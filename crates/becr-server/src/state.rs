@@ -36,7 +36,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(settings: Settings, indexes: Vec<(String, Index)>) -> Result<Self, ServerError> {
+    pub(crate) fn new(
+        settings: Settings,
+        indexes: Vec<(String, Index)>,
+    ) -> Result<Self, ServerError> {
         check(&settings, &indexes)?;
         let serve = |(name, index)| {
             Arc::new(Served {
@@ -65,7 +68,11 @@ impl State {
             Some(name) => self.indexes.iter().find(|served| served.name == name),
         };
         found.ok_or_else(|| {
-            let names: Vec<&str> = self.indexes.iter().map(|served| served.name.as_str()).collect();
+            let names: Vec<&str> = self
+                .indexes
+                .iter()
+                .map(|served| served.name.as_str())
+                .collect();
             let message = format!("no such index; there are: {}", names.join(", "));
             ApiError::new(StatusCode::NOT_FOUND, "unknown_index", message)
         })
@@ -118,7 +125,9 @@ fn check(settings: &Settings, indexes: &[(String, Index)]) -> Result<(), ServerE
     }
     for (place, (name, _)) in indexes.iter().enumerate() {
         if indexes[..place].iter().any(|(before, _)| before == name) {
-            return wrong(&format!("two indexes are named {name}; give one another name"));
+            return wrong(&format!(
+                "two indexes are named {name}; give one another name"
+            ));
         }
     }
     let is_open = !settings.listen.ip().is_loopback() && settings.write_token.is_none();
@@ -127,7 +136,10 @@ fn check(settings: &Settings, indexes: &[(String, Index)]) -> Result<(), ServerE
             "documents may be changed and the address is not loopback: set a token for writing, or everybody could",
         );
     }
-    for token in [&settings.read_token, &settings.write_token].into_iter().flatten() {
+    for token in [&settings.read_token, &settings.write_token]
+        .into_iter()
+        .flatten()
+    {
         if token.len() < 8 {
             return wrong("a token has at least eight characters");
         }

@@ -39,10 +39,13 @@ impl Hit {
 impl Upstream {
     /// Reads the template; the error says what is wrong with it.
     pub(crate) fn new(settings: &UpstreamSettings) -> Result<Self, String> {
-        let template: Value = serde_json::from_str(&settings.template)
-            .map_err(|error| format!("the query template of the upstream engine is no JSON: {error}"))?;
+        let template: Value = serde_json::from_str(&settings.template).map_err(|error| {
+            format!("the query template of the upstream engine is no JSON: {error}")
+        })?;
         if !has(&template, "{{query}}") {
-            return Err("the query template of the upstream engine has no \"{{query}}\"".to_owned());
+            return Err(
+                "the query template of the upstream engine has no \"{{query}}\"".to_owned(),
+            );
         }
         let agent = Agent::config_builder()
             .timeout_global(Some(settings.time_limit))
@@ -75,10 +78,17 @@ impl Upstream {
         let mut response = request
             .send_json(&body)
             .map_err(|error| failed(format!("{}: {error}", self.url)))?;
-        let answer = response.body_mut().with_config().limit(ANSWER_BYTES).read_json::<Value>();
+        let answer = response
+            .body_mut()
+            .with_config()
+            .limit(ANSWER_BYTES)
+            .read_json::<Value>();
         let answer = answer.map_err(|error| failed(format!("{}: {error}", self.url)))?;
         hits(&answer, self.id_field.as_deref()).ok_or_else(|| {
-            failed(format!("{}: its answer has no `hits.hits` with ids", self.url))
+            failed(format!(
+                "{}: its answer has no `hits.hits` with ids",
+                self.url
+            ))
         })
     }
 }
@@ -96,7 +106,10 @@ fn hits(answer: &Value, id_field: Option<&str>) -> Option<Vec<Hit>> {
             _ => return None,
         };
         // Sorted by something else, hits have no score.
-        let score = hit.get("_score").and_then(Value::as_f64).map(|score| score as f32);
+        let score = hit
+            .get("_score")
+            .and_then(Value::as_f64)
+            .map(|score| score as f32);
         Some(Hit { id, score })
     };
     let all = answer.get("hits")?.get("hits")?.as_array()?;
@@ -108,7 +121,10 @@ fn filled(template: &Value, query: &str, size: usize) -> Value {
     match template {
         Value::String(text) if text == "{{size}}" => size.into(),
         Value::String(text) => text.replace("{{query}}", query).into(),
-        Value::Array(values) => values.iter().map(|value| filled(value, query, size)).collect(),
+        Value::Array(values) => values
+            .iter()
+            .map(|value| filled(value, query, size))
+            .collect(),
         Value::Object(fields) => fields
             .iter()
             .map(|(name, value)| (name.clone(), filled(value, query, size)))
@@ -151,7 +167,10 @@ mod tests {
             };
             Upstream::new(&settings).map(|upstream| upstream.url)
         };
-        assert_eq!(with(UpstreamSettings::TEMPLATE).unwrap(), "http://localhost:9200/a/_search");
+        assert_eq!(
+            with(UpstreamSettings::TEMPLATE).unwrap(),
+            "http://localhost:9200/a/_search"
+        );
         assert!(with("{").unwrap_err().contains("no JSON"));
         assert!(with("{}").unwrap_err().contains("{{query}}"));
     }
@@ -187,21 +206,45 @@ mod tests {
     #[test]
     fn published_answers_are_read() {
         let read = |text: &str, field| hits(&serde_json::from_str(text).unwrap(), field);
-        let hit = |id: &str, score| Hit { id: id.into(), score };
+        let hit = |id: &str, score| Hit {
+            id: id.into(),
+            score,
+        };
         assert_eq!(read(SCORED, None), Some(vec![hit("0", Some(1.386_294_2))]));
-        assert_eq!(read(SORTED, None), Some(vec![hit("0", None), hit("1", None)]));
-        assert_eq!(read(OLD, None), Some(vec![hit("my_id", Some(0.306_852_82))]));
+        assert_eq!(
+            read(SORTED, None),
+            Some(vec![hit("0", None), hit("1", None)])
+        );
+        assert_eq!(
+            read(OLD, None),
+            Some(vec![hit("my_id", Some(0.306_852_82))])
+        );
         // Ids of our own are in a field, as a number or a text.
-        assert_eq!(read(SORTED, Some("account_number")), Some(vec![hit("0", None), hit("1", None)]));
-        assert_eq!(read(OLD, Some("testField")), Some(vec![hit("abc", Some(0.306_852_82))]));
+        assert_eq!(
+            read(SORTED, Some("account_number")),
+            Some(vec![hit("0", None), hit("1", None)])
+        );
+        assert_eq!(
+            read(OLD, Some("testField")),
+            Some(vec![hit("abc", Some(0.306_852_82))])
+        );
         assert_eq!(read(OLD, Some("missing")), None);
         assert_eq!(read(r#"{"hits": {"hits": []}}"#, None), Some(Vec::new()));
     }
 
     #[test]
     fn answers_without_hits_are_refused() {
-        for wrong in [r#"{"error": "x"}"#, r#"{"hits": {"hits": [{"_score": 1}]}}"#, "[]", "7"] {
-            assert_eq!(hits(&serde_json::from_str(wrong).unwrap(), None), None, "{wrong}");
+        for wrong in [
+            r#"{"error": "x"}"#,
+            r#"{"hits": {"hits": [{"_score": 1}]}}"#,
+            "[]",
+            "7",
+        ] {
+            assert_eq!(
+                hits(&serde_json::from_str(wrong).unwrap(), None),
+                None,
+                "{wrong}"
+            );
         }
     }
 }

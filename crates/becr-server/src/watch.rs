@@ -46,9 +46,10 @@ pub(crate) async fn watch(
         id: id(http.headers()),
         deadline: begun + state.settings.time_limit,
     };
-    let route = http.extensions().get::<MatchedPath>().map_or("unknown".into(), |path| {
-        path.as_str().to_owned()
-    });
+    let route = http
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("unknown".into(), |path| path.as_str().to_owned());
     let method = http.method().clone();
     http.extensions_mut().insert(request.clone());
     let mut response = match check_host(&state, http.headers()) {
@@ -63,22 +64,34 @@ pub(crate) async fn watch(
     if let Ok(value) = HeaderValue::from_str(&request.id) {
         headers.insert(REQUEST_ID, value);
     }
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let stages = response.extensions().get::<Stages>().cloned().unwrap_or_default();
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    let stages = response
+        .extensions()
+        .get::<Stages>()
+        .cloned()
+        .unwrap_or_default();
     let total = begun.elapsed();
     let status = response.status();
-    state.metrics.request(&route, method.as_str(), status.as_u16(), total);
-    stages.0.iter().for_each(|(stage, ms)| state.metrics.stage(stage, *ms));
+    state
+        .metrics
+        .request(&route, method.as_str(), status.as_u16(), total);
+    stages
+        .0
+        .iter()
+        .for_each(|(stage, ms)| state.metrics.stage(stage, *ms));
     let by_stage = Told(&stages);
-    let ms = total.as_secs_f64() * 1e3;
+    let ms = (total.as_secs_f64() * 1e6).round() / 1e3;
     let (id, status) = (&*request.id, status.as_u16());
     match &failure {
         None => tracing::info!(id, %method, route, status, ms, stages = %by_stage, "answered"),
         Some(failure) => {
             state.metrics.failure(failure.kind);
-            let message = &failure.message;
+            let reason = &failure.message;
             match &failure.cause {
-                None => tracing::info!(id, %method, route, status, ms, message, "refused"),
+                None => tracing::info!(id, %method, route, status, ms, reason, "refused"),
                 Some(cause) => tracing::error!(id, %method, route, status, ms, cause, "failed"),
             }
         }
@@ -121,7 +134,9 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
     if !state.settings.listen.ip().is_loopback() {
         return Ok(());
     }
-    let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
+    let host = headers
+        .get(header::HOST)
+        .map(|host| host.to_str().unwrap_or_default());
     match host {
         Some(host) if !hosts::is_known(host, &state.settings.hosts) => Err(ApiError::new(
             StatusCode::FORBIDDEN,
@@ -136,7 +151,9 @@ fn check_host(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
 fn id(headers: &HeaderMap) -> Arc<str> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let given = headers
+        .get(REQUEST_ID)
+        .and_then(|value| value.to_str().ok());
     let is_fit = |id: &&str| {
         let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         (1..=64).contains(&id.len()) && id.bytes().all(fit)

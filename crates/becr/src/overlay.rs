@@ -187,7 +187,8 @@ impl Vocabulary {
         while scanner.next_into(&mut word).is_some() {
             if !self.words.contains_key(&word) {
                 let is_asked = self.asked.contains(self.analyzer.stem(&word).as_ref());
-                self.words.insert(word.clone(), is_asked.then_some(OTHER_WORD));
+                self.words
+                    .insert(word.clone(), is_asked.then_some(OTHER_WORD));
             }
             word.clear();
         }
@@ -211,7 +212,10 @@ impl Vocabulary {
                 let number = u32::try_from(next).unwrap_or(OTHER_WORD - 1);
                 next += 1;
                 let stem = self.analyzer.stem(&word).into_owned();
-                self.new.entry(stem).or_default().push((word.clone(), number));
+                self.new
+                    .entry(stem)
+                    .or_default()
+                    .push((word.clone(), number));
                 number
             });
             self.words.insert(word, Some(number));
@@ -224,7 +228,13 @@ impl Vocabulary {
         let (mut scanner, mut word) = (Scanner::new(text), String::new());
         let mut numbers = Vec::new();
         while scanner.next_into(&mut word).is_some() {
-            numbers.push(self.words.get(&word).copied().flatten().unwrap_or(OTHER_WORD));
+            numbers.push(
+                self.words
+                    .get(&word)
+                    .copied()
+                    .flatten()
+                    .unwrap_or(OTHER_WORD),
+            );
             word.clear();
         }
         numbers

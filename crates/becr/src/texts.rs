@@ -93,7 +93,9 @@ impl TextCache {
     }
 
     fn hash(&self, title: &str, text: &str) -> TextHash {
-        self.hashers.each_ref().map(|hasher| hasher.hash_one((title, text)))
+        self.hashers
+            .each_ref()
+            .map(|hasher| hasher.hash_one((title, text)))
     }
 
     fn get(&self, of: &(String, u64), hash: TextHash) -> Option<Arc<Footprints>> {
@@ -165,7 +167,9 @@ impl View {
         let encoding = begun.elapsed();
         let gamma = match footprints.is_empty() {
             true => None,
-            false => becr_index::head_of(&self.state().opened.dir)?.and_then(|head| head.others.cls),
+            false => {
+                becr_index::head_of(&self.state().opened.dir)?.and_then(|head| head.others.cls)
+            }
         };
         let names = names(candidates);
         let beside: Vec<Beside<'_>> = footprints
@@ -206,7 +210,10 @@ impl View {
 
     /// Which candidates the index has; the others are yet to be encoded, if they have a text.
     fn sources(&self, candidates: &[TextCandidate<'_>]) -> Result<Vec<RankedFrom>, Error> {
-        let ids: Vec<&str> = candidates.iter().filter_map(|candidate| candidate.id).collect();
+        let ids: Vec<&str> = candidates
+            .iter()
+            .filter_map(|candidate| candidate.id)
+            .collect();
         let mut numbers = self.snapshot()?.numbers(&ids)?.into_iter();
         let source = |candidate: &TextCandidate<'_>| {
             let number = candidate.id.and_then(|_| numbers.next().flatten());

@@ -35,11 +35,17 @@ impl Connection {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             if status == 0 {
-                let found = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+                let found = line
+                    .split(' ')
+                    .nth(1)
+                    .and_then(|status| status.parse().ok());
                 status = found.ok_or(io::ErrorKind::InvalidData)?;
             } else if let Some((name, value)) = line.split_once(':') {
                 if name.eq_ignore_ascii_case("content-length") {
-                    length = value.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+                    length = value
+                        .trim()
+                        .parse()
+                        .map_err(|_| io::ErrorKind::InvalidData)?;
                 }
             } else {
                 break;

@@ -15,7 +15,6 @@ use becr::{Index, SearchOptions};
 use client::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -60,8 +59,14 @@ struct LoadRow {
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
-    ensure!(args.clients > 0 && args.k > 0, "--clients and --k must be at least 1");
-    ensure!(args.seconds > 0.0 && args.seconds < 3600.0, "--seconds must be above 0 and below an hour");
+    ensure!(
+        args.clients > 0 && args.k > 0,
+        "--clients and --k must be at least 1"
+    );
+    ensure!(
+        args.seconds > 0.0 && args.seconds < 3600.0,
+        "--seconds must be above 0 and below an hour"
+    );
     let queries = read(&args.queries)?;
     let mut rows = Vec::new();
     if let Some(path) = &args.index {
@@ -78,7 +83,13 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
         bail!("name a server's address, or --index for the baseline");
     }
     for row in &rows {
-        let LoadRow { what, per_second, p50_ms, p99_ms, statuses } = row;
+        let LoadRow {
+            what,
+            per_second,
+            p50_ms,
+            p99_ms,
+            statuses,
+        } = row;
         writeln!(
             console.out,
             "{what}: {per_second:.1} answers per second, p50 {p50_ms:.2} ms, p99 {p99_ms:.2} ms, by status {statuses:?}"
@@ -91,9 +102,19 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    let query = |line: &str| line.split_once('\t').map_or(line, |(_, query)| query).trim().to_owned();
-    let queries: Vec<String> = text.lines().map(query).filter(|query| !query.is_empty()).collect();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot be read", path.display()))?;
+    let query = |line: &str| {
+        line.split_once('\t')
+            .map_or(line, |(_, query)| query)
+            .trim()
+            .to_owned()
+    };
+    let queries: Vec<String> = text
+        .lines()
+        .map(query)
+        .filter(|query| !query.is_empty())
+        .collect();
     ensure!(!queries.is_empty(), "{}: no query in it", path.display());
     Ok(queries)
 }
@@ -143,7 +164,10 @@ fn closed(address: &str, queries: &[String], args: &Args) -> anyhow::Result<Load
 
 /// Searches are due at fixed times, in turn on all connections.
 fn open(address: &str, queries: &[String], rate: f64, args: &Args) -> anyhow::Result<LoadRow> {
-    ensure!(rate > 0.0 && rate < 1e6, "--rate must be above 0 and below a million");
+    ensure!(
+        rate > 0.0 && rate < 1e6,
+        "--rate must be above 0 and below a million"
+    );
     Connection::open(address)?.search(&queries[0], args.k)?;
     let begun = Instant::now();
     let (next, late) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -159,21 +183,33 @@ fn open(address: &str, queries: &[String], rate: f64, args: &Args) -> anyhow::Re
                 Some(wait) => std::thread::sleep(wait),
                 None => drop(late.fetch_add(1, Ordering::Relaxed)),
             }
-            let status = ask(&mut connection, address, &queries[number % queries.len()], args.k);
+            let status = ask(
+                &mut connection,
+                address,
+                &queries[number % queries.len()],
+                args.k,
+            );
             answered.push((status, begun.elapsed().saturating_sub(due)));
         }
     };
     let answered = together(args.clients, client);
     let late = late.load(Ordering::Relaxed);
-    let what = format!("open loop, {rate:.0} per second due, {late} of them sent late for want of connections");
+    let what = format!(
+        "open loop, {rate:.0} per second due, {late} of them sent late for want of connections"
+    );
     Ok(row(what, answered, begun.elapsed()))
 }
 
-fn together(clients: usize, client: impl Fn() -> Vec<(u16, Duration)> + Sync) -> Vec<(u16, Duration)> {
+fn together(
+    clients: usize,
+    client: impl Fn() -> Vec<(u16, Duration)> + Sync,
+) -> Vec<(u16, Duration)> {
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..clients).map(|_| scope.spawn(&client)).collect();
         let answered = clients.into_iter().map(|client| client.join());
-        answered.flat_map(|answered| answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        answered
+            .flat_map(|answered| answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     })
 }
 
@@ -197,11 +233,15 @@ fn ask(connection: &mut Option<Connection>, address: &str, query: &str, k: usize
 
 fn row(what: String, answered: Vec<(u16, Duration)>, took: Duration) -> LoadRow {
     let mut statuses = BTreeMap::new();
-    answered.iter().for_each(|(status, _)| *statuses.entry(*status).or_insert(0) += 1);
+    answered
+        .iter()
+        .for_each(|(status, _)| *statuses.entry(*status).or_insert(0) += 1);
     let good = answered.iter().filter(|(status, _)| *status == 200);
     let mut times: Vec<f64> = good.map(|(_, time)| time.as_secs_f64() * 1e3).collect();
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1)));
+    let at = |share: f64| {
+        times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1)))
+    };
     LoadRow {
         what,
         per_second: times.len() as f64 / took.as_secs_f64(),

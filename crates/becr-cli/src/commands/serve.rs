@@ -40,7 +40,12 @@ pub(crate) struct Args {
     #[arg(long)]
     demo: bool,
     /// Where to listen: an address of this machine and a port.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", env = "BECR_SERVE_LISTEN")]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8080",
+        env = "BECR_SERVE_LISTEN"
+    )]
     listen: SocketAddr,
     /// How queries are read unless a request says otherwise.
     #[arg(long, value_enum, default_value_t = ServeMode::Composed, env = "BECR_SERVE_MODE")]
@@ -67,37 +72,83 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", value_parser = at_least_one, default_value = "1000", env = "BECR_SERVE_CANDIDATES")]
     candidates: usize,
     /// WordPieces of raw texts that are encoded for one request.
-    #[arg(long, value_name = "NUMBER", default_value = "20000", env = "BECR_SERVE_TEXT_TOKENS")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "20000",
+        env = "BECR_SERVE_TEXT_TOKENS"
+    )]
     text_tokens: usize,
     /// Bytes of encoded texts that are kept, per index.
-    #[arg(long, value_name = "BYTES", default_value = "67108864", env = "BECR_SERVE_CACHE_BYTES")]
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "67108864",
+        env = "BECR_SERVE_CACHE_BYTES"
+    )]
     cache_bytes: usize,
     /// Let requests add, change and delete documents.
     #[arg(long, env = "BECR_SERVE_WRITABLE")]
     writable: bool,
     /// Token that readers must show. The variable keeps it out of the list of processes.
-    #[arg(long, value_name = "TOKEN", env = "BECR_SERVE_READ_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "BECR_SERVE_READ_TOKEN",
+        hide_env_values = true
+    )]
     read_token: Option<String>,
     /// Token that writers must show; it is good for reading too.
-    #[arg(long, value_name = "TOKEN", env = "BECR_SERVE_WRITE_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "BECR_SERVE_WRITE_TOKEN",
+        hide_env_values = true
+    )]
     write_token: Option<String>,
     /// Origin whose pages may ask, such as https://example.org. None may unless said otherwise.
-    #[arg(long, value_name = "ORIGIN", env = "BECR_SERVE_ORIGIN", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        env = "BECR_SERVE_ORIGIN",
+        value_delimiter = ','
+    )]
     origin: Vec<String>,
     /// Name by which clients may know a server on loopback, beside localhost: that of a proxy, say.
-    #[arg(long, value_name = "NAME", env = "BECR_SERVE_HOST", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "BECR_SERVE_HOST",
+        value_delimiter = ','
+    )]
     host: Vec<String>,
     /// OpenSearch or Elasticsearch to ask for candidates, up to the name of its index: http://localhost:9200/articles
     #[arg(long, value_name = "URL", env = "BECR_SERVE_UPSTREAM")]
     upstream: Option<String>,
     /// File with the search request for it, as JSON with "{{query}}" and "{{size}}".
-    #[arg(long, value_name = "FILE", requires = "upstream", env = "BECR_SERVE_UPSTREAM_TEMPLATE")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "upstream",
+        env = "BECR_SERVE_UPSTREAM_TEMPLATE"
+    )]
     upstream_template: Option<PathBuf>,
     /// Field of its documents that has our id [default: _id].
-    #[arg(long, value_name = "FIELD", requires = "upstream", env = "BECR_SERVE_UPSTREAM_ID")]
+    #[arg(
+        long,
+        value_name = "FIELD",
+        requires = "upstream",
+        env = "BECR_SERVE_UPSTREAM_ID"
+    )]
     upstream_id: Option<String>,
     /// What to send it as `Authorization`.
-    #[arg(long, value_name = "VALUE", requires = "upstream", env = "BECR_SERVE_UPSTREAM_AUTHORIZATION", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "VALUE",
+        requires = "upstream",
+        env = "BECR_SERVE_UPSTREAM_AUTHORIZATION",
+        hide_env_values = true
+    )]
     upstream_authorization: Option<String>,
     /// How the log is written to standard error.
     #[arg(long, value_enum, default_value_t = ServeLog::Text, env = "BECR_SERVE_LOG")]
@@ -132,7 +183,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         indexes.push((name, Index::open(path)?));
     }
     if args.demo {
-        output::note("building an index of the sample collection, which takes half a minute or so …");
+        output::note(
+            "building an index of the sample collection, which takes half a minute or so …",
+        );
         let (index, _) = demo::build(&folder.path().join("sample.becr"))?;
         indexes.push(("sample".to_owned(), index));
     }

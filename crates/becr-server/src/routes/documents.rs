@@ -117,7 +117,10 @@ pub(crate) async fn delete(
 ) -> Result<Response, ApiError> {
     state.check_count("ids", ask.ids.len())?;
     let served = state.index(ask.index.as_deref())?.clone();
-    write(&state, &request, served, move |served| Ok(served.index.delete(&ask.ids)?)).await
+    write(&state, &request, served, move |served| {
+        Ok(served.index.delete(&ask.ids)?)
+    })
+    .await
 }
 
 /// Has something written. Once begun it is finished, also if the client hangs up or the time is over.
@@ -138,7 +141,10 @@ async fn write(
             generation: served.index.reload()?.to_string(),
         };
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        json(&body, vec![("queue", ms(waited)), ("write", ms(begun.elapsed()))])
+        json(
+            &body,
+            vec![("queue", ms(waited)), ("write", ms(begun.elapsed()))],
+        )
     };
     state.writers.run(request.deadline, write).await?
 }

@@ -159,7 +159,9 @@ async fn answered(
         return Err(ApiError::invalid("depth: ask for at least one"));
     }
     if !(1..=DOCUMENTS).contains(&ask.documents.len()) {
-        return Err(ApiError::invalid(format!("documents: name one to {DOCUMENTS}")));
+        return Err(ApiError::invalid(format!(
+            "documents: name one to {DOCUMENTS}"
+        )));
     }
     let served = state.index(ask.index.as_deref())?.clone();
     state
@@ -213,7 +215,10 @@ fn explain(
         }),
     };
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
-    json(&body, vec![("queue", ms(waited)), ("explain", ms(begun.elapsed()))])
+    json(
+        &body,
+        vec![("queue", ms(waited)), ("explain", ms(begun.elapsed()))],
+    )
 }
 
 fn explained(document: &ExplainedDocument) -> ExplainedBody {

@@ -79,7 +79,11 @@ pub(crate) async fn info(
                 mode: settings.mode.into(),
                 depth: settings.depth,
                 writable: settings.writable,
-                first_stage: if state.upstream.is_some() { "upstream" } else { "index" },
+                first_stage: if state.upstream.is_some() {
+                    "upstream"
+                } else {
+                    "index"
+                },
                 limits: LimitsBody {
                     body_bytes: settings.body_bytes,
                     query_bytes: settings.query_bytes,
@@ -103,7 +107,13 @@ pub(crate) async fn metrics(Shared(state): Shared<Arc<State>>) -> Response {
         let generation = view.generation();
         let (edition, commit) = (generation.edition, generation.commit);
         let name = served.name.clone();
-        Some((name, view.documents().ok()?, edition, commit, served.texts.bytes()))
+        Some((
+            name,
+            view.documents().ok()?,
+            edition,
+            commit,
+            served.texts.bytes(),
+        ))
     });
     let gauges = Gauges {
         queue: state.pool.waiting(),

@@ -8,15 +8,24 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(crate) async fn index() -> Response {
-    served("text/html; charset=utf-8", include_str!("../../assets/index.html"))
+    served(
+        "text/html; charset=utf-8",
+        include_str!("../../assets/index.html"),
+    )
 }
 
 pub(crate) async fn style() -> Response {
-    served("text/css; charset=utf-8", include_str!("../../assets/style.css"))
+    served(
+        "text/css; charset=utf-8",
+        include_str!("../../assets/style.css"),
+    )
 }
 
 pub(crate) async fn script() -> Response {
-    served("text/javascript; charset=utf-8", include_str!("../../assets/app.js"))
+    served(
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/app.js"),
+    )
 }
 
 fn served(kind: &'static str, text: &'static str) -> Response {

@@ -132,7 +132,10 @@ async fn answered(
     if ask.top_n == Some(0) {
         return Err(ApiError::invalid("top_n: ask for at least one result"));
     }
-    let named = ask.model.as_deref().filter(|model| state.index(Some(model)).is_ok());
+    let named = ask
+        .model
+        .as_deref()
+        .filter(|model| state.index(Some(model)).is_ok());
     let served = state.index(ask.index.as_deref().or(named))?.clone();
     let id = request.id.clone();
     state
@@ -144,14 +147,17 @@ async fn answered(
                 .enumerate()
                 .map(|(place, document)| Given::new(place, document, ask.rank_fields.as_deref()))
                 .collect::<Result<Vec<_>, _>>()?;
-            let candidates: Vec<TextCandidate<'_>> = documents.iter().map(Given::candidate).collect();
+            let candidates: Vec<TextCandidate<'_>> =
+                documents.iter().map(Given::candidate).collect();
             let ranked = rank(state, &served, &ask.query, &candidates, mode)?;
             let result = |(place, score, path): (usize, Option<f32>, &'static str)| ResultBody {
                 index: place,
                 relevance_score: score.map_or(0.0, |score| relevance(f64::from(score))),
                 score,
                 path,
-                document: ask.return_documents.then(|| documents[place].object.clone()),
+                document: ask
+                    .return_documents
+                    .then(|| documents[place].object.clone()),
             };
             let wanted = ask.top_n.unwrap_or(usize::MAX);
             let answer = RerankAnswer {
@@ -184,7 +190,11 @@ struct Given {
 }
 
 impl Given {
-    fn new(place: usize, document: DocumentBody, fields: Option<&[String]>) -> Result<Self, ApiError> {
+    fn new(
+        place: usize,
+        document: DocumentBody,
+        fields: Option<&[String]>,
+    ) -> Result<Self, ApiError> {
         let wrong = |what: &str| ApiError::invalid(format!("documents[{place}]: {what}"));
         let object = match document {
             DocumentBody::Text(text) => {
@@ -207,7 +217,10 @@ impl Given {
         let text = match fields {
             None => string("text")?,
             Some(fields) => {
-                let found = fields.iter().map(|field| string(field)).collect::<Result<Vec<_>, _>>()?;
+                let found = fields
+                    .iter()
+                    .map(|field| string(field))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let found: Vec<String> = found.into_iter().flatten().collect();
                 (!found.is_empty()).then(|| found.join("\n"))
             }
@@ -269,12 +282,19 @@ pub(super) fn rank(
         ..RankOptions::default()
     };
     let budget = state.settings.text_tokens;
-    let ranked = served.index.rerank_texts(query, candidates, &options, &served.texts, budget)?;
+    let ranked = served
+        .index
+        .rerank_texts(query, candidates, &options, &served.texts, budget)?;
     state.metrics.coverage(&ranked.ranking.coverage());
     state.metrics.encoded(ranked.tokens);
     let mut paths: BTreeMap<&'static str, u64> = BTreeMap::new();
-    ranked.from.iter().for_each(|from| *paths.entry(name(*from)).or_default() += 1);
-    paths.into_iter().for_each(|(path, count)| state.metrics.candidates(path, count));
+    ranked
+        .from
+        .iter()
+        .for_each(|from| *paths.entry(name(*from)).or_default() += 1);
+    paths
+        .into_iter()
+        .for_each(|(path, count)| state.metrics.candidates(path, count));
     Ok(ranked)
 }
 
@@ -282,7 +302,11 @@ pub(super) fn rank(
 pub(super) fn ordered(
     ranked: &TextAnswer,
 ) -> impl Iterator<Item = (usize, Option<f32>, &'static str)> {
-    let known = ranked.ranking.order.iter().map(|(place, scored)| (*place, Some(scored.score)));
+    let known = ranked
+        .ranking
+        .order
+        .iter()
+        .map(|(place, scored)| (*place, Some(scored.score)));
     let unknown = ranked.ranking.unknown.iter().map(|place| (*place, None));
     let all = known.chain(unknown);
     all.map(|(place, score)| (place, score, name(ranked.from[place])))

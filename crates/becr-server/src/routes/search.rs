@@ -5,6 +5,7 @@ use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::{Json, Query};
 use crate::state::{Served, State};
+use crate::upstream::Hit;
 use crate::watch::Request;
 use axum::Extension;
 use axum::extract::State as Shared;
@@ -180,7 +181,7 @@ fn search(
         (Some(upstream), Some(rank)) => {
             let begun = Instant::now();
             let hits = upstream.candidates(&ask.query, options.k.max(options.depth))?;
-            let candidates: Vec<Candidate<'_>> = hits.iter().map(|hit| hit.candidate()).collect();
+            let candidates: Vec<Candidate<'_>> = hits.iter().map(Hit::candidate).collect();
             let asked = begun.elapsed();
             let ranked = view.rerank(&ask.query, &candidates, &rank)?;
             of_upstream(&view, &candidates, &ranked, options.k, (begun, asked))?
@@ -190,7 +191,9 @@ fn search(
     if let Some(coverage) = &answer.coverage {
         state.metrics.coverage(coverage);
     }
-    let wants_groups = options.rank.is_some_and(|rank| rank.mode == QueryMode::Composed);
+    let wants_groups = options
+        .rank
+        .is_some_and(|rank| rank.mode == QueryMode::Composed);
     let groups = match options.details.reasons && wants_groups {
         true => {
             let groups = view.decomposition(&ask.query)?.groups.into_iter();
@@ -241,7 +244,10 @@ fn found(result: SearchResult) -> FoundBody {
     let passage = result.snippet.map(|snippet| PassageBody {
         pieces: pieces(
             &snippet.text,
-            snippet.words.iter().map(|(word, similarity)| (word.clone(), *similarity, None)),
+            snippet
+                .words
+                .iter()
+                .map(|(word, similarity)| (word.clone(), *similarity, None)),
         ),
         starts_late: snippet.starts_late,
         ends_early: snippet.ends_early,
@@ -255,7 +261,9 @@ fn found(result: SearchResult) -> FoundBody {
         first_stage_rank: result.first_stage_rank,
         first_stage_score: result.first_stage_score,
         parts,
-        reasons: result.reasons.map(|reasons| reasons.0.iter().map(Into::into).collect()),
+        reasons: result
+            .reasons
+            .map(|reasons| reasons.0.iter().map(Into::into).collect()),
         passage,
     }
 }

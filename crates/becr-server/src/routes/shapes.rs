@@ -165,7 +165,11 @@ mod tests {
     #[test]
     fn pieces_are_the_text_again() {
         let text = "Größe, ja: größer";
-        let words = [(0..7, 0.9, Some(0)), (9..11, 0.0, None), (13..text.len(), 0.6, Some(1))];
+        let words = [
+            (0..7, 0.9, Some(0)),
+            (9..11, 0.0, None),
+            (13..text.len(), 0.6, Some(1)),
+        ];
         let cut = pieces(text, words.into_iter());
         let joined: String = cut.iter().map(|piece| piece.text.as_str()).collect();
         assert_eq!(joined, text);
@@ -181,6 +185,11 @@ mod tests {
     fn relevance_keeps_the_order() {
         let scores = [-900.0, -30.0, -0.5, 0.0, 0.001, 12.0, 30.0];
         assert!(scores.map(relevance).is_sorted_by(|a, b| a < b));
-        assert!(scores.map(relevance).iter().all(|score| (0.0..=1.0).contains(score)));
+        assert!(
+            scores
+                .map(relevance)
+                .iter()
+                .all(|score| (0.0..=1.0).contains(score))
+        );
     }
 }

@@ -70,7 +70,11 @@ pub(crate) async fn rerank(
                 let score = f64::from(score?);
                 Some(RankedText {
                     index: place,
-                    score: if ask.raw_scores { score } else { relevance(score) },
+                    score: if ask.raw_scores {
+                        score
+                    } else {
+                        relevance(score)
+                    },
                     text: ask.return_text.then(|| ask.texts[place].clone()),
                     path,
                 })

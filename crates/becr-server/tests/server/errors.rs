@@ -21,26 +21,91 @@ fn failures_have_one_shape_and_the_right_status() {
         ("POST", "/v2/rerank", "", 400),
         ("POST", "/v2/rerank", "[]", 422),
         ("POST", "/v2/rerank", r#"{"query": "a"}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": 7, "documents": []}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": [7]}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": [{}]}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": [{"id": 7}]}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": [{"id": "b", "score": 1e60}]}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": ["b"], "top_n": 0}"#, 422),
-        ("POST", "/v2/rerank", r#"{"query": "a", "documents": ["b"], "top_n": -1}"#, 422),
-        ("POST", "/v2/rerank", &json!({"query": long, "documents": []}).to_string(), 422),
-        ("POST", "/v2/rerank", &json!({"query": "a", "documents": many}).to_string(), 422),
-        ("POST", "/rerank", &json!({"query": "a", "texts": many}).to_string(), 422),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": 7, "documents": []}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": [7]}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": [{}]}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": [{"id": 7}]}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": [{"id": "b", "score": 1e60}]}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": ["b"], "top_n": 0}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            r#"{"query": "a", "documents": ["b"], "top_n": -1}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            &json!({"query": long, "documents": []}).to_string(),
+            422,
+        ),
+        (
+            "POST",
+            "/v2/rerank",
+            &json!({"query": "a", "documents": many}).to_string(),
+            422,
+        ),
+        (
+            "POST",
+            "/rerank",
+            &json!({"query": "a", "texts": many}).to_string(),
+            422,
+        ),
         ("POST", "/search", r#"{"query": "a", "k": 0}"#, 422),
         ("POST", "/search", r#"{"query": "a", "k": 100000}"#, 422),
         ("POST", "/search", r#"{"query": "a", "unknown": 1}"#, 422),
         ("POST", "/search", r#"{"query": "a", "mode": "guess"}"#, 422),
-        ("POST", "/search", r#"{"query": "a", "index": "other"}"#, 404),
+        (
+            "POST",
+            "/search",
+            r#"{"query": "a", "index": "other"}"#,
+            404,
+        ),
         ("GET", "/search", "", 422),
         ("GET", "/search?q=a&k=x", "", 422),
         ("GET", "/search?q=%ff", "", 422),
-        ("POST", "/explain", r#"{"query": "a", "documents": []}"#, 422),
-        ("POST", "/explain", r#"{"query": "a", "documents": ["nobody"]}"#, 404),
+        (
+            "POST",
+            "/explain",
+            r#"{"query": "a", "documents": []}"#,
+            422,
+        ),
+        (
+            "POST",
+            "/explain",
+            r#"{"query": "a", "documents": ["nobody"]}"#,
+            404,
+        ),
         ("POST", "/documents", r#"{"documents": []}"#, 403),
         ("GET", "/nowhere", "", 404),
         ("GET", "/v2/rerank", "", 405),
@@ -51,9 +116,18 @@ fn failures_have_one_shape_and_the_right_status() {
         let case = format!("{method} {path} {}", &body[..body.len().min(80)]);
         assert_eq!(answer.status, status, "{case}: {}", answer.body);
         let told = answer.json();
-        assert!(told["message"].as_str().is_some_and(|message| message.len() > 8), "{case}");
+        assert!(
+            told["message"]
+                .as_str()
+                .is_some_and(|message| message.len() > 8),
+            "{case}"
+        );
         assert!(told["error"].as_str().is_some(), "{case}");
-        assert_eq!(told["request_id"].as_str(), answer.header("x-request-id"), "{case}");
+        assert_eq!(
+            told["request_id"].as_str(),
+            answer.header("x-request-id"),
+            "{case}"
+        );
     }
     assert_eq!(get(at, "/health").status, 200);
 }
@@ -62,7 +136,13 @@ fn failures_have_one_shape_and_the_right_status() {
 fn requests_keep_the_ids_they_come_with() {
     let server = serve(settings(), shared());
     let of = |id: &str| {
-        let answer = ask(server.address, "GET", "/health", &[("X-Request-Id", id)], "");
+        let answer = ask(
+            server.address,
+            "GET",
+            "/health",
+            &[("X-Request-Id", id)],
+            "",
+        );
         answer.header("x-request-id").unwrap().to_owned()
     };
     assert_eq!(of("abc-1.2_3"), "abc-1.2_3");
@@ -73,18 +153,40 @@ fn requests_keep_the_ids_they_come_with() {
 
 #[test]
 fn bodies_are_json_and_not_too_large() {
-    let server = serve(Settings { body_bytes: 1000, ..settings() }, shared());
+    let server = serve(
+        Settings {
+            body_bytes: 1000,
+            ..settings()
+        },
+        shared(),
+    );
     let body = json!({"query": "a", "documents": ["x".repeat(2000)]}).to_string();
     let answer = ask(server.address, "POST", "/v2/rerank", &[JSON], &body);
     assert_eq!(answer.status, 413);
     // What a page of another site can send without asking first is not taken.
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"] {
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonx",
+    ] {
         let small = r#"{"query": "a", "documents": []}"#;
-        let answer = ask(server.address, "POST", "/v2/rerank", &[("Content-Type", kind)], small);
+        let answer = ask(
+            server.address,
+            "POST",
+            "/v2/rerank",
+            &[("Content-Type", kind)],
+            small,
+        );
         assert_eq!(answer.status, 415, "{kind}");
     }
     let with_charset = [("Content-Type", "application/json; charset=utf-8")];
-    let answer = ask(server.address, "POST", "/v2/rerank", &with_charset, r#"{"query": "a", "documents": []}"#);
+    let answer = ask(
+        server.address,
+        "POST",
+        "/v2/rerank",
+        &with_charset,
+        r#"{"query": "a", "documents": []}"#,
+    );
     assert_eq!(answer.status, 200);
 }
 
@@ -100,7 +202,14 @@ fn tokens_are_asked_for() {
     let server = serve(tokens, &path);
     let of = |path: &str, method: &str, token: &str, body: &str| {
         let value = format!("Bearer {token}");
-        ask(server.address, method, path, &[JSON, ("Authorization", &value)], body).status
+        ask(
+            server.address,
+            method,
+            path,
+            &[JSON, ("Authorization", &value)],
+            body,
+        )
+        .status
     };
     let none = get(server.address, "/search?q=a");
     assert_eq!(none.status, 401);
@@ -127,11 +236,23 @@ fn other_sites_cannot_ask() {
     let origin = ("Origin", "https://site.example");
     let closed = ask(server.address, "GET", "/search?q=a", &[origin], "");
     assert_eq!(closed.header("access-control-allow-origin"), None);
-    let allowed = Settings { origins: vec!["https://site.example".into()], ..settings() };
+    let allowed = Settings {
+        origins: vec!["https://site.example".into()],
+        ..settings()
+    };
     let open = serve(allowed, shared());
     let answer = ask(open.address, "GET", "/search?q=a", &[origin], "");
-    assert_eq!(answer.header("access-control-allow-origin"), Some("https://site.example"));
-    let other = ask(open.address, "GET", "/search?q=a", &[("Origin", "https://other.example")], "");
+    assert_eq!(
+        answer.header("access-control-allow-origin"),
+        Some("https://site.example")
+    );
+    let other = ask(
+        open.address,
+        "GET",
+        "/search?q=a",
+        &[("Origin", "https://other.example")],
+        "",
+    );
     assert_eq!(other.header("access-control-allow-origin"), None);
 }
 
@@ -161,7 +282,10 @@ fn hostile_clients_are_survived() {
         request.extend(&garbage);
         assert_eq!(parse(&raw(at, &request)).status, 400);
     }
-    let huge = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: {}\r\n\r\n", "x".repeat(200_000));
+    let huge = format!(
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: {}\r\n\r\n",
+        "x".repeat(200_000)
+    );
     let _ = raw(at, huge.as_bytes());
     // Heads and bodies that never end are cut off in time.
     for begun in [
@@ -180,7 +304,9 @@ fn hostile_clients_are_survived() {
     // Half-closed, and closed without waiting for the answer.
     for _ in 0..20 {
         let mut stream = connect(at);
-        stream.write_all(b"GET /search?q=crumb HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /search?q=crumb HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
         drop(connect(at));
@@ -188,9 +314,25 @@ fn hostile_clients_are_survived() {
     let nested = "[".repeat(100_000);
     let deep = format!("{{\"query\": \"a\", \"documents\": {nested}");
     assert_eq!(ask(at, "POST", "/v2/rerank", &[JSON], &deep).status, 400);
-    for query in ["\0", "\u{202e}", "🦀🦀", "' OR 1=1 --", "../../etc/passwd", "{{query}}", &"a ".repeat(2000)] {
-        for documents in [json!([query]), json!([{"id": query}]), json!([{"id": query, "text": query}])] {
-            let answer = post(at, "/v2/rerank", &json!({"query": query, "documents": documents}));
+    for query in [
+        "\0",
+        "\u{202e}",
+        "🦀🦀",
+        "' OR 1=1 --",
+        "../../etc/passwd",
+        "{{query}}",
+        &"a ".repeat(2000),
+    ] {
+        for documents in [
+            json!([query]),
+            json!([{"id": query}]),
+            json!([{"id": query, "text": query}]),
+        ] {
+            let answer = post(
+                at,
+                "/v2/rerank",
+                &json!({"query": query, "documents": documents}),
+            );
             assert_eq!(answer.status, 200, "{query:?} {}", answer.body);
         }
         let answer = post(at, "/search", &json!({"query": query}));

@@ -11,7 +11,14 @@ fn sixteen_clients_get_what_one_gets() {
     let expected = post(server.address, "/v2/rerank", &body).json();
     let scores = |answer: &serde_json::Value| -> Vec<(u64, f64)> {
         let results = answer["results"].as_array().unwrap().iter();
-        results.map(|result| (result["index"].as_u64().unwrap(), result["score"].as_f64().unwrap())).collect()
+        results
+            .map(|result| {
+                (
+                    result["index"].as_u64().unwrap(),
+                    result["score"].as_f64().unwrap(),
+                )
+            })
+            .collect()
     };
     let expected = scores(&expected);
     let searched = get(server.address, "/search?q=dense+crumb").json();
@@ -19,7 +26,10 @@ fn sixteen_clients_get_what_one_gets() {
         for _ in 0..16 {
             scope.spawn(|| {
                 for _ in 0..10 {
-                    assert_eq!(scores(&post(server.address, "/v2/rerank", &body).json()), expected);
+                    assert_eq!(
+                        scores(&post(server.address, "/v2/rerank", &body).json()),
+                        expected
+                    );
                     let found = get(server.address, "/search?q=dense+crumb").json();
                     assert_eq!(found["results"], searched["results"]);
                 }

@@ -19,9 +19,20 @@ fn the_description_is_current() {
         std::fs::write(path, &current).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap();
-    assert_eq!(kept, current, "BECR_WRITE_OPENAPI=1 cargo test --release --test server writes it anew");
+    assert_eq!(
+        kept, current,
+        "BECR_WRITE_OPENAPI=1 cargo test --release --test server writes it anew"
+    );
     let described: serde_json::Value = serde_json::from_str(&current).unwrap();
-    for path in ["/v1/rerank", "/v2/rerank", "/rerank", "/search", "/explain", "/documents", "/metrics"] {
+    for path in [
+        "/v1/rerank",
+        "/v2/rerank",
+        "/rerank",
+        "/search",
+        "/explain",
+        "/documents",
+        "/metrics",
+    ] {
         assert!(described["paths"].get(path).is_some(), "{path}");
     }
 }

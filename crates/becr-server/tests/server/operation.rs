@@ -11,7 +11,12 @@ use std::time::{Duration, Instant};
 
 /// A request that keeps a thread busy for a while: texts that must be encoded, different each time.
 fn busy(number: usize) -> String {
-    let text = |at: usize| format!("text {number} {at} {}", "many words about rivers and banks ".repeat(12));
+    let text = |at: usize| {
+        format!(
+            "text {number} {at} {}",
+            "many words about rivers and banks ".repeat(12)
+        )
+    };
     let texts: Vec<String> = (0..6).map(text).collect();
     json!({"query": "river", "texts": texts}).to_string()
 }
@@ -48,7 +53,11 @@ fn what_does_not_fit_the_queue_is_refused_at_once() {
     assert!(shed.load(Ordering::Relaxed) >= 1);
     // Afterwards it answers as before.
     assert_eq!(get(server.address, "/search?q=crumb").status, 200);
-    assert!(get(server.address, "/metrics").body.contains("becr_failures_total{kind=\"overloaded\"}"));
+    assert!(
+        get(server.address, "/metrics")
+            .body
+            .contains("becr_failures_total{kind=\"overloaded\"}")
+    );
 }
 
 #[test]
@@ -76,7 +85,10 @@ fn a_stop_finishes_what_is_running() {
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body.as_bytes()).unwrap();
     let begun = Instant::now();
-    while !get(server.address, "/metrics").body.contains("becr_running 1") {
+    while !get(server.address, "/metrics")
+        .body
+        .contains("becr_running 1")
+    {
         assert!(begun.elapsed() < Duration::from_secs(20));
     }
     server.stopper.stop();
@@ -101,16 +113,27 @@ fn a_rebuilt_index_is_followed_without_dropping_a_request() {
                     let answer = get(server.address, "/search?q=crumb&k=20");
                     assert_eq!(answer.status, 200, "{}", answer.body);
                     let answer = answer.json();
-                    let ids: Vec<&str> = answer["results"].as_array().unwrap().iter().map(|r| r["id"].as_str().unwrap()).collect();
+                    let ids: Vec<&str> = answer["results"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .map(|r| r["id"].as_str().unwrap())
+                        .collect();
                     let is_new = ids.contains(&"cake");
                     assert_eq!(ids.contains(&"bread"), !is_new, "{ids:?}");
                     if is_new { &new } else { &old }.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        let mut documents: Vec<Document> = documents().into_iter().filter(|document| document.id != "bread").collect();
+        let mut documents: Vec<Document> = documents()
+            .into_iter()
+            .filter(|document| document.id != "bread")
+            .collect();
         documents.push(Document::new("cake", "Cake", "A cake's crumb is fine."));
-        Build::new().overwrite(true).run(&path, documents, &()).unwrap();
+        Build::new()
+            .overwrite(true)
+            .run(&path, documents, &())
+            .unwrap();
         let begun = Instant::now();
         while new.load(Ordering::Relaxed) < 20 && begun.elapsed() < Duration::from_secs(30) {
             std::thread::sleep(Duration::from_millis(5));
@@ -132,7 +155,12 @@ fn what_happened_is_counted() {
     }
     get(server.address, "/nowhere/at/all");
     let answer = get(server.address, "/metrics");
-    assert!(answer.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
+    assert!(
+        answer
+            .header("content-type")
+            .unwrap()
+            .starts_with("text/plain; version=0.0.4")
+    );
     for expected in [
         "becr_requests_total{route=\"/search\",method=\"GET\",status=\"200\"} 3",
         "becr_requests_total{route=\"unknown\",method=\"GET\",status=\"404\"} 1",
@@ -143,7 +171,11 @@ fn what_happened_is_counted() {
         "becr_token_groups_total{kind=\"word\",found=\"true\"} 6",
         "becr_index_documents{index=\"kitchen\"} 6",
     ] {
-        assert!(answer.body.lines().any(|line| line == expected), "{expected} in\n{}", answer.body);
+        assert!(
+            answer.body.lines().any(|line| line == expected),
+            "{expected} in\n{}",
+            answer.body
+        );
     }
 }
 
@@ -164,6 +196,9 @@ fn settings_that_make_no_sense_are_refused() {
     };
     assert!(refused(everybody, open()).contains("token"));
     let taken = serve(settings(), shared());
-    let same = Settings { listen: taken.address, ..settings() };
+    let same = Settings {
+        listen: taken.address,
+        ..settings()
+    };
     assert!(refused(same, open()).contains(&taken.address.to_string()));
 }

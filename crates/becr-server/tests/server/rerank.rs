@@ -12,7 +12,11 @@ fn results(answer: &Value) -> Vec<(u64, f64, String)> {
         .iter()
         .map(|result| {
             let path = result["path"].as_str().unwrap().to_owned();
-            (result["index"].as_u64().unwrap(), result["relevance_score"].as_f64().unwrap(), path)
+            (
+                result["index"].as_u64().unwrap(),
+                result["relevance_score"].as_f64().unwrap(),
+                path,
+            )
         })
         .collect()
 }
@@ -25,23 +29,44 @@ fn ids_are_ranked_from_the_index_and_unknown_ones_come_last() {
     let answer = post(server.address, "/v1/rerank", &body).json();
     let candidates = ids.map(Candidate::unscored);
     let index = Index::open(shared()).unwrap();
-    let expected = index.rerank("heavy crumb", &candidates, &RankOptions::default()).unwrap();
-    let places: Vec<u64> = expected.with_unknown().map(|(place, _)| place as u64).collect();
+    let expected = index
+        .rerank("heavy crumb", &candidates, &RankOptions::default())
+        .unwrap();
+    let places: Vec<u64> = expected
+        .with_unknown()
+        .map(|(place, _)| place as u64)
+        .collect();
     let found = results(&answer);
-    assert_eq!(found.iter().map(|(place, ..)| *place).collect::<Vec<_>>(), places);
+    assert_eq!(
+        found.iter().map(|(place, ..)| *place).collect::<Vec<_>>(),
+        places
+    );
     assert_eq!(found.last().unwrap(), &(1, 0.0, "unknown".to_owned()));
     assert!(found[..3].iter().all(|(_, _, path)| path == "index"));
     assert!(found.is_sorted_by(|a, b| a.1 > b.1));
-    assert!(found.iter().all(|(_, score, _)| (0.0..=1.0).contains(score)));
+    assert!(
+        found
+            .iter()
+            .all(|(_, score, _)| (0.0..=1.0).contains(score))
+    );
 }
 
 /// The record that an index keeps and the one that is made for a query are the same: so are the scores.
 #[test]
 fn a_text_scores_as_the_same_document_in_the_index() {
     let server = serve(settings(), shared());
-    for query in ["dense crumb", "bank of a river", "hot oven steam", "zzyzx", ""] {
+    for query in [
+        "dense crumb",
+        "bank of a river",
+        "hot oven steam",
+        "zzyzx",
+        "",
+    ] {
         for mode in ["composed", "encoded"] {
-            let ids: Vec<Value> = documents().iter().map(|document| json!({"id": document.id})).collect();
+            let ids: Vec<Value> = documents()
+                .iter()
+                .map(|document| json!({"id": document.id}))
+                .collect();
             let texts: Vec<Value> = documents()
                 .iter()
                 .map(|document| json!({"title": document.title, "text": document.text}))
@@ -53,12 +78,18 @@ fn a_text_scores_as_the_same_document_in_the_index() {
             let (by_id, by_text) = (ask(ids), ask(texts));
             let score = |answer: &Value, place: u64| {
                 let results = answer["results"].as_array().unwrap();
-                let result = results.iter().find(|result| result["index"] == place).unwrap();
+                let result = results
+                    .iter()
+                    .find(|result| result["index"] == place)
+                    .unwrap();
                 result["score"].as_f64().unwrap()
             };
             for place in 0..6 {
                 let (id, text) = (score(&by_id, place), score(&by_text, place));
-                assert!((id - text).abs() < 1e-4, "{query} {mode} {place}: {id} {text}");
+                assert!(
+                    (id - text).abs() < 1e-4,
+                    "{query} {mode} {place}: {id} {text}"
+                );
             }
         }
     }
@@ -82,7 +113,11 @@ fn texts_are_kept_and_answers_say_so() {
     let server = serve(settings(), shared());
     let body = json!({"query": "crumb", "documents": ["a light crumb", {"id": "bread"}, "cold tea", "a light crumb"]});
     let path = |answer: &Value, place: u64| {
-        results(answer).into_iter().find(|(at, ..)| *at == place).unwrap().2
+        results(answer)
+            .into_iter()
+            .find(|(at, ..)| *at == place)
+            .unwrap()
+            .2
     };
     let first = post(server.address, "/v1/rerank", &body).json();
     let paths: Vec<String> = (0..4).map(|place| path(&first, place)).collect();
@@ -92,10 +127,18 @@ fn texts_are_kept_and_answers_say_so() {
     let paths: Vec<String> = (0..4).map(|place| path(&second, place)).collect();
     assert_eq!(paths, ["cached", "index", "cached", "cached"]);
     assert_eq!(second["usage"]["total_tokens"], 0);
-    let scores = |answer: &Value| results(answer).into_iter().map(|(at, score, _)| (at, score)).collect::<Vec<_>>();
+    let scores = |answer: &Value| {
+        results(answer)
+            .into_iter()
+            .map(|(at, score, _)| (at, score))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(scores(&first), scores(&second));
     let metrics = get(server.address, "/metrics").body;
-    assert!(metrics.contains("becr_candidates_total{from=\"cached\"} 4"), "{metrics}");
+    assert!(
+        metrics.contains("becr_candidates_total{from=\"cached\"} 4"),
+        "{metrics}"
+    );
 }
 
 #[test]
@@ -110,7 +153,12 @@ fn shapes_of_cohere_and_jina() {
     assert_eq!(answer["results"].as_array().unwrap().len(), 2);
     assert_eq!(answer["meta"]["api_version"]["version"], "1");
     assert!(answer["id"].as_str().is_some_and(|id| !id.is_empty()));
-    assert!(answer["results"][0]["document"]["text"].as_str().unwrap().contains("crumb"));
+    assert!(
+        answer["results"][0]["document"]["text"]
+            .as_str()
+            .unwrap()
+            .contains("crumb")
+    );
     let fields = json!({
         "query": "crumb", "rank_fields": ["heading", "body"],
         "documents": [{"heading": "Tea", "body": "cold"}, {"heading": "Bread", "body": "a light crumb"}],
@@ -120,7 +168,14 @@ fn shapes_of_cohere_and_jina() {
     // An id that the index has wins over the text; one that it lacks is ranked by its text.
     let both = json!({"query": "crumb", "documents": [{"id": "bread", "text": "x"}, {"id": "new", "text": "crumb"}]});
     let found = results(&post(server.address, "/v2/rerank", &both).json());
-    let path = |place| found.iter().find(|(at, ..)| *at == place).unwrap().2.as_str();
+    let path = |place| {
+        found
+            .iter()
+            .find(|(at, ..)| *at == place)
+            .unwrap()
+            .2
+            .as_str()
+    };
     assert_eq!((path(0), path(1)), ("index", "encoded"));
 }
 
@@ -141,11 +196,24 @@ fn the_shape_of_text_embeddings_inference() {
 
 #[test]
 fn texts_beyond_the_budget_are_refused() {
-    let server = serve(becr_server::Settings { text_tokens: 10, ..settings() }, shared());
+    let server = serve(
+        becr_server::Settings {
+            text_tokens: 10,
+            ..settings()
+        },
+        shared(),
+    );
     let body = json!({"query": "crumb", "documents": ["one two three four five six seven eight nine ten eleven"]});
     let answer = post(server.address, "/v2/rerank", &body);
     assert_eq!(answer.status, 422);
-    assert!(answer.json()["message"].as_str().unwrap().contains("at most 10"), "{}", answer.body);
+    assert!(
+        answer.json()["message"]
+            .as_str()
+            .unwrap()
+            .contains("at most 10"),
+        "{}",
+        answer.body
+    );
     let small = json!({"query": "crumb", "documents": ["one two"]});
     assert_eq!(post(server.address, "/v2/rerank", &small).status, 200);
 }

@@ -10,12 +10,36 @@ use std::thread::JoinHandle;
 /// A few documents, one of which tries to be markup.
 pub(crate) fn documents() -> Vec<Document> {
     [
-        ("bread", "Bread", "A dense crumb means that the dough was proved too briefly, or that the oven was cold."),
-        ("rolls", "Rolls", "Rolls want a hot oven and steam; their crumb is light where the dough had time."),
-        ("tea", "Tea", "Green tea wants water that no longer boils, and two minutes at most."),
-        ("river", "The river bank", "Where the river slows, the bank is mud and reeds, and herons fish there."),
-        ("loans", "Bank loans", "A bank lends money at interest and wants a house as its security."),
-        ("xss", "<img src=x onerror=alert(1)>", "<script>document.title='owned'</script> a crumb of markup"),
+        (
+            "bread",
+            "Bread",
+            "A dense crumb means that the dough was proved too briefly, or that the oven was cold.",
+        ),
+        (
+            "rolls",
+            "Rolls",
+            "Rolls want a hot oven and steam; their crumb is light where the dough had time.",
+        ),
+        (
+            "tea",
+            "Tea",
+            "Green tea wants water that no longer boils, and two minutes at most.",
+        ),
+        (
+            "river",
+            "The river bank",
+            "Where the river slows, the bank is mud and reeds, and herons fish there.",
+        ),
+        (
+            "loans",
+            "Bank loans",
+            "A bank lends money at interest and wants a house as its security.",
+        ),
+        (
+            "xss",
+            "<img src=x onerror=alert(1)>",
+            "<script>document.title='owned'</script> a crumb of markup",
+        ),
     ]
     .map(|(id, title, text)| Document::new(id, title, text))
     .into()

@@ -25,7 +25,10 @@ fn documents_are_added_replaced_and_deleted() {
     let ids = |query: &str| -> Vec<String> {
         let answer = get(at, &format!("/search?q={query}&k=20")).json();
         let results = answer["results"].as_array().unwrap();
-        results.iter().map(|result| result["id"].as_str().unwrap().to_owned()).collect()
+        results
+            .iter()
+            .map(|result| result["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     assert!(ids("butter").contains(&"scone".to_owned()));
     let again = send(at, "POST", "/documents", &scone);
@@ -34,11 +37,27 @@ fn documents_are_added_replaced_and_deleted() {
     let other = json!({"documents": [{"id": "scone", "text": "Now about jam."}]});
     assert_eq!(send(at, "PUT", "/documents", &other).json()["replaced"], 1);
     assert!(ids("butter").is_empty() && ids("jam") == ["scone"]);
-    let gone = send(at, "DELETE", "/documents", &json!({"ids": ["scone", "nobody"]})).json();
-    assert_eq!((&gone["deleted"], &gone["unknown"]), (&json!(1), &json!(["nobody"])));
+    let gone = send(
+        at,
+        "DELETE",
+        "/documents",
+        &json!({"ids": ["scone", "nobody"]}),
+    )
+    .json();
+    assert_eq!(
+        (&gone["deleted"], &gone["unknown"]),
+        (&json!(1), &json!(["nobody"]))
+    );
     assert!(ids("jam").is_empty());
-    for wrong in [json!({"documents": [{"id": "", "text": "x"}]}), json!({"documents": [{"id": "x"}]})] {
-        assert_eq!(send(at, "POST", "/documents", &wrong).status, 422, "{wrong}");
+    for wrong in [
+        json!({"documents": [{"id": "", "text": "x"}]}),
+        json!({"documents": [{"id": "x"}]}),
+    ] {
+        assert_eq!(
+            send(at, "POST", "/documents", &wrong).status,
+            422,
+            "{wrong}"
+        );
     }
 }
 
@@ -57,7 +76,11 @@ fn every_answer_is_of_some_committed_state() {
                     assert_eq!(answer.status, 200, "{}", answer.body);
                     let answer = answer.json();
                     let found = answer["results"].as_array().unwrap();
-                    assert!(found.iter().all(|result: &Value| result["parts"].is_object()));
+                    assert!(
+                        found
+                            .iter()
+                            .all(|result: &Value| result["parts"].is_object())
+                    );
                     match found.len() {
                         0 => none.fetch_add(1, Ordering::Relaxed),
                         2 => both.fetch_add(1, Ordering::Relaxed),
@@ -70,7 +93,12 @@ fn every_answer_is_of_some_committed_state() {
         for _ in 0..15 {
             let added = send(server.address, "PUT", "/documents", &pair);
             assert_eq!(added.status, 200, "{}", added.body);
-            let deleted = send(server.address, "DELETE", "/documents", &json!({"ids": ["one", "two"]}));
+            let deleted = send(
+                server.address,
+                "DELETE",
+                "/documents",
+                &json!({"ids": ["one", "two"]}),
+            );
             assert_eq!(deleted.json()["deleted"], 2);
         }
         stop.store(true, Ordering::Relaxed);
