@@ -73,9 +73,11 @@ impl Server {
 
     /// Answers until it is stopped, or the process gets SIGINT or SIGTERM; then finishes what is running.
     pub fn run(self) -> Result<(), ServerError> {
-        // Reading and writing sockets is all it does: the work is the pool's.
+        // Reading and writing sockets is all it does: the work is the pool's. Where that has one thread, refusing requests
+        // must not take most of the core.
+        let threads = if self.state.settings.threads > 1 { 2 } else { 1 };
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(threads)
             .thread_name("becr-http")
             .enable_all()
             .build()?;

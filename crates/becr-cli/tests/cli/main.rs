@@ -23,6 +23,8 @@ mod ranked;
 mod raw;
 mod rerank;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "train"))]

@@ -76,7 +76,7 @@ fn candidates_of_another_engine_are_re_ranked() {
         "{request}"
     );
     assert!(
-        request.contains(r#"dense \"crumb\""#) && request.contains(r#""size":150"#),
+        request.contains(r#"dense \"crumb\""#) && request.contains(r#""size": 150"#),
         "{request}"
     );
     let ids: Vec<&str> = found["results"]
