@@ -75,7 +75,11 @@ impl Server {
     pub fn run(self) -> Result<(), ServerError> {
         // Reading and writing sockets is all it does: the work is the pool's. Where that has one thread, refusing requests
         // must not take most of the core.
-        let threads = if self.state.settings.threads > 1 { 2 } else { 1 };
+        let threads = if self.state.settings.threads > 1 {
+            2
+        } else {
+            1
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("becr-http")

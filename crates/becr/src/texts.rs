@@ -298,3 +298,68 @@ fn names(candidates: &[TextCandidate<'_>]) -> Vec<String> {
         .map(|place| format!("{prefix}{place:08}"))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn footprints(bytes: usize) -> Arc<Footprints> {
+        Arc::new(Footprints {
+            tokens: 1,
+            tiles: vec![0; bytes],
+            mean: Vec::new(),
+            share: 0.0,
+            lengths: Vec::new(),
+            cls: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_cache_keeps_what_was_used_last_within_its_bytes() {
+        let cache = TextCache::new(3 * bytes_of(&footprints(1000)));
+        let of = ("encoder".to_owned(), 0);
+        let hash = |text: &str| cache.hash("", text);
+        let kept = |text: &str| cache.get(&of, hash(text)).is_some();
+        for text in ["a", "b", "c"] {
+            assert!(!kept(text));
+            cache.put(&of, hash(text), &footprints(1000));
+        }
+        assert!(kept("a"));
+        cache.put(&of, hash("d"), &footprints(1000));
+        assert!(kept("a") && !kept("b") && kept("c") && kept("d"));
+        // The same text again takes no more room, a text that is too large none at all.
+        cache.put(&of, hash("d"), &footprints(1000));
+        cache.put(&of, hash("e"), &footprints(100_000));
+        assert!(kept("a") && kept("c") && kept("d") && !kept("e"));
+        assert_eq!(cache.bytes(), 3 * bytes_of(&footprints(1000)));
+        // Of another edition nothing is of use, and what was begun for the old one is not put there.
+        let other = ("encoder".to_owned(), 1);
+        assert!(cache.get(&other, hash("a")).is_none());
+        cache.put(&of, hash("a"), &footprints(1000));
+        assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn a_title_is_not_the_beginning_of_a_text() {
+        let cache = TextCache::new(0);
+        assert_ne!(cache.hash("a", "b"), cache.hash("", "ab"));
+    }
+
+    #[test]
+    fn names_of_texts_are_nobodys_ids() {
+        let id = |id| TextCandidate {
+            id: Some(id),
+            ..TextCandidate::default()
+        };
+        let candidates = [
+            id("\u{0}00000001"),
+            id("\u{0}\u{0}x"),
+            TextCandidate::default(),
+        ];
+        let names = names(&candidates);
+        for candidate in &candidates {
+            assert!(!names.iter().any(|name| Some(name.as_str()) == candidate.id));
+        }
+        assert!(names.is_sorted());
+    }
+}
