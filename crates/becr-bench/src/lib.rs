@@ -12,6 +12,7 @@ mod random;
 mod rank;
 mod scaling;
 mod scoring;
+mod server;
 mod store;
 
 pub use console::Console;
@@ -31,6 +32,7 @@ enum Benchmark {
     Index(index::Args),
     Rank(rank::Args),
     Scaling(scaling::Args),
+    Serve(server::Args),
     Store(store::Args),
 }
 
@@ -43,6 +45,7 @@ impl Args {
             Benchmark::Index(args) => &args.json,
             Benchmark::Rank(args) => &args.json,
             Benchmark::Scaling(args) => &args.json,
+            Benchmark::Serve(args) => &args.json,
             Benchmark::Store(args) => &args.json,
         };
         json.as_deref() == Some(std::path::Path::new("-"))
@@ -57,6 +60,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
         Benchmark::Index(args) => index::run(args, console),
         Benchmark::Rank(args) => rank::run(args, console),
         Benchmark::Scaling(args) => scaling::run(args, console),
+        Benchmark::Serve(args) => server::run(args, console),
         Benchmark::Store(args) => store::run(args, console),
     }
 }

@@ -58,7 +58,8 @@ impl Ranker {
         pieces
     }
 
-    pub(crate) fn decomposition(&self, variant: Variant) -> Decomposition {
+    /// How a query is taken apart: as the head and the variant say.
+    pub fn decomposition(&self, variant: Variant) -> Decomposition {
         let weights = &self.head.deep.composition;
         let mut weights = RawWeights {
             unigram: weights.unigram,

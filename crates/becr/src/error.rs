@@ -109,6 +109,17 @@ pub enum Error {
         /// How many documents it has.
         count: usize,
     },
+    /// Texts that are to be ranked have more WordPieces than may be encoded for one query.
+    #[error(
+        "the texts have {tokens} WordPieces that are not encoded yet, at most {budget} are encoded for one query; send fewer \
+         or shorter texts, or index them and send ids"
+    )]
+    TextBudget {
+        /// WordPieces of the texts.
+        tokens: usize,
+        /// How many may be.
+        budget: usize,
+    },
     /// Options that contradict each other.
     #[error("{0}")]
     Options(&'static str),

@@ -4,7 +4,7 @@ use crate::opened::{Opened, Stamp, lock};
 use crate::view::{State, View};
 use crate::{
     Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
-    SearchAnswer, SearchOptions, models,
+    SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate, models,
 };
 use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
@@ -209,6 +209,19 @@ impl Index {
         options: &RankOptions,
     ) -> Result<RerankAnswer, Error> {
         self.state(false)?.rerank(query, candidates, options)
+    }
+
+    /// Ranks candidates that the index has and texts that it does not have; see [`View::rerank_texts`].
+    pub fn rerank_texts(
+        &self,
+        query: &str,
+        candidates: &[TextCandidate<'_>],
+        options: &RankOptions,
+        texts: &TextCache,
+        budget: usize,
+    ) -> Result<TextAnswer, Error> {
+        self.state(false)?
+            .rerank_texts(query, candidates, options, texts, budget)
     }
 
     /// Takes the scores of documents apart, and of two documents the difference.

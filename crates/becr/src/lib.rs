@@ -28,6 +28,7 @@
 //! | open one | [`Index::open`], [`OpenOptions`] |
 //! | find and re-rank | [`Index::search`], [`SearchOptions`] |
 //! | re-rank what another engine found | [`Index::rerank`], [`Candidate`] |
+//! | re-rank texts that are in no index | [`Index::rerank_texts`], [`TextCandidate`], [`TextCache`] |
 //! | say why | [`Index::explain`], [`Reasons`], [`Snippet`] |
 //! | change it | [`Index::add`], [`Index::update`], [`Index::delete`], [`Index::compact`] |
 //! | keep it in step with folders | [`Index::sync`], [`SyncOptions`] |
@@ -56,6 +57,7 @@
 //! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
 
 mod build;
+mod decomposition;
 mod error;
 mod explain;
 mod generation;
@@ -63,12 +65,14 @@ mod index;
 pub mod models;
 mod opened;
 mod options;
+mod overlay;
 mod reasons;
 mod rerank;
 mod search;
 mod snippet;
 mod stats;
 mod sync;
+mod texts;
 mod view;
 
 pub use becr_encoder::{Encoder, Precision};
@@ -82,6 +86,7 @@ pub use becr_model::{Head, Model, QueryMode};
 pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
+pub use decomposition::{DecomposedGroup, QueryDecomposition};
 pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};
 pub use generation::Generation;
@@ -93,6 +98,7 @@ pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTimi
 pub use snippet::{FAINTEST, Snippet, strength};
 pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
 pub use sync::{SyncOptions, SyncReport, folders};
+pub use texts::{RankedFrom, TextAnswer, TextCache, TextCandidate};
 pub use view::View;
 
 /// Documents from files and folders: JSON lines, TSV, TREC, WARC, Markdown, HTML, text.

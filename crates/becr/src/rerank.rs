@@ -3,7 +3,6 @@
 use crate::{Error, Generation, RankOptions, View};
 use becr_encoder::Encoder;
 use becr_index::first_stage::Hit;
-use becr_lmdb::Snapshot;
 use becr_rank::{EncodedQuery, Explanation, RankQuery, RankWorkspace, Ranker, Scored};
 use becr_store::DocumentStore;
 use serde::Serialize;
@@ -196,8 +195,18 @@ impl Ranking<'_> {
         entries: &[Candidate<'_>],
         work: &mut RankWorkspace,
     ) -> Result<RerankAnswer, Error> {
+        self.rank_in(&*self.view.snapshot()?, text, entries, work)
+    }
+
+    /// The same from a store that may have more than the view.
+    pub(crate) fn rank_in(
+        &self,
+        snapshot: &impl DocumentStore,
+        text: &str,
+        entries: &[Candidate<'_>],
+        work: &mut RankWorkspace,
+    ) -> Result<RerankAnswer, Error> {
         let begun = Instant::now();
-        let snapshot = &*self.view.snapshot()?;
         let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
         let (query, numbers) = self.query(snapshot, text, &ids)?;
         let look_up = begun.elapsed();
@@ -234,7 +243,7 @@ impl Ranking<'_> {
     /// The query, and the numbers of the candidates.
     fn query(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &impl DocumentStore,
         text: &str,
         ids: &[&str],
     ) -> Result<(RankQuery, Vec<Option<u64>>), Error> {

@@ -14,7 +14,7 @@ pub const FAINTEST: f32 = 0.2;
 const MARKED: f32 = 0.5;
 
 /// A passage of a document's text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Snippet {
     /// The passage, as it was written.
     pub text: String,
@@ -24,6 +24,9 @@ pub struct Snippet {
     pub ends_early: bool,
     /// The words near to the query: places in the passage, in bytes.
     pub marks: Vec<Range<usize>>,
+    /// All its words: places in the passage, in bytes, and their similarity to the nearest query term.
+    #[serde(skip)]
+    pub words: Vec<(Range<usize>, f32)>,
 }
 
 /// How strongly a similarity is shown, from 0 to 1.
@@ -67,6 +70,10 @@ impl Snippet {
                 .iter()
                 .filter(|word| nearest(word) >= MARKED)
                 .map(|word| word.start - from..word.end - from)
+                .collect(),
+            words: window
+                .iter()
+                .map(|word| (word.start - from..word.end - from, nearest(word)))
                 .collect(),
         }
     }

@@ -14,6 +14,11 @@ mod measured;
 mod model;
 mod rerank;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "serve_absent.rs"]
+mod serve;
 mod shell;
 mod stats;
 mod sync;
@@ -46,6 +51,7 @@ pub(crate) enum Command {
     Rerank(rerank::Args),
     Explain(explain::Args),
     Sync(sync::Args),
+    Serve(serve::Args),
     /// Add new documents to an index
     Add(change::AddArgs),
     /// Add documents to an index, in the place of those that have the same ids
@@ -135,6 +141,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Rerank(args) => rerank::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Sync(args) => sync::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Add(args) => change::add(args),
         Command::Update(args) => change::put(args, Existing::Replace),
         Command::Delete(args) => change::delete(args),

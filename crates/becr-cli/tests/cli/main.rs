@@ -26,6 +26,8 @@ mod ranked;
 mod raw;
 mod rerank;
 mod search;
+#[cfg(feature = "serve")]
+mod serve;
 mod sync;
 #[cfg(feature = "train")]
 mod train;

@@ -221,7 +221,7 @@ fn put<'a>(
         text: &document.text,
         keep_text,
         tokens: footprints.tokens,
-        cls: crate::head::gamma_cls(gamma, &footprints.cls),
+        cls: footprints.gamma_cls(gamma),
         footprints: &footprints.tiles,
         mean: &footprints.mean,
         share: footprints.share,

@@ -1,9 +1,10 @@
 //! From an encoded document to what the store keeps of it.
 
-use crate::IndexError;
+use crate::{Document, IndexError};
 use becr_encoder::{EncodedDocument, Encoder, Shape};
 use becr_footprint::lsh::Hyperplanes;
 use becr_footprint::{DocumentLayout, Relation};
+use becr_lmdb::Store;
 use becr_model::Model;
 
 /// Encodes documents for one store.
@@ -16,18 +17,27 @@ pub struct DocumentEncoder<'a> {
 
 /// The parts of a record that come from the encoder.
 #[derive(Debug)]
-pub(crate) struct Footprints {
-    pub(crate) tokens: u32,
-    pub(crate) tiles: Vec<u8>,
-    /// As a record has it.
-    pub(crate) mean: Vec<u8>,
-    pub(crate) share: f32,
-    pub(crate) lengths: Vec<u8>,
+pub struct Footprints {
+    /// WordPieces, or words of a composed document.
+    pub tokens: u32,
+    /// Footprints of all layers in tile layout, layer after layer.
+    pub tiles: Vec<u8>,
+    /// The mean vector as a record has it.
+    pub mean: Vec<u8>,
+    /// How much of it there is in the tokens, if footprints are relative to it.
+    pub share: f32,
+    /// The lengths of what the tokens add to it, if footprints are relative.
+    pub lengths: Vec<u8>,
     /// The `[CLS]` vector; empty for a composed document.
-    pub(crate) cls: Vec<f32>,
+    pub cls: Vec<f32>,
 }
 
 impl Footprints {
+    /// γ·CLS: what a record keeps of the `[CLS]` vector.
+    pub fn gamma_cls(&self, gamma: Option<&[f32]>) -> f32 {
+        crate::head::gamma_cls(gamma, &self.cls)
+    }
+
     /// Of whole tokens, and the footprint of their mean.
     pub(super) fn whole(tokens: usize, tiles: Vec<u8>, mean: &[u32], cls: Vec<f32>) -> Self {
         Self {
@@ -66,6 +76,29 @@ impl<'a> DocumentEncoder<'a> {
             hyperplanes,
             shape: encoder.backend().shape().clone(),
         })
+    }
+
+    /// For the footprints of the encoder's own model; `None` if it keeps raw vectors.
+    pub fn of_encoder(encoder: &'a Encoder) -> Option<Self> {
+        Some(Self {
+            encoder,
+            hyperplanes: encoder.backend().hyperplanes()?.clone(),
+            shape: encoder.backend().shape().clone(),
+        })
+    }
+
+    /// Encodes or composes documents, as `store` has them, without keeping them: their footprints, in order.
+    pub fn encode_all(
+        &self,
+        store: &Store,
+        documents: Vec<Document>,
+    ) -> Result<Vec<Footprints>, IndexError> {
+        let mut all = Vec::with_capacity(documents.len());
+        self.footprints_for(store, documents.into_iter().map(Ok), |_, footprints| {
+            all.push(footprints);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Brings footprints into tiles and hashes the mean vector, unless they are relative to it.

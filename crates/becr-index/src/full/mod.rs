@@ -26,7 +26,7 @@ mod groups;
 mod word_cache;
 
 pub(crate) use documents::BatchWriter;
-pub use encoding::DocumentEncoder;
+pub use encoding::{DocumentEncoder, Footprints};
 
 use crate::head::head_of_model;
 use crate::intake::Intake;

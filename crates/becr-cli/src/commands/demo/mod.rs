@@ -91,7 +91,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Builds a full index of the sample, as `becr index` does.
-fn build(target: &Path, mode: Option<QueryMode>) -> anyhow::Result<(Index, FullSummary)> {
+pub(super) fn build(
+    target: &Path,
+    mode: Option<QueryMode>,
+) -> anyhow::Result<(Index, FullSummary)> {
     let stages = progress::Stages::default();
     let build = Build::new().mode(mode.unwrap_or_default());
     let built = build.run(target, Sample::documents(), &stages);

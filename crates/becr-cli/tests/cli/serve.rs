@@ -1,0 +1,169 @@
+//! `becr serve` as a process: its settings, its end, and kill −9 while it writes.
+
+use crate::becr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A server and where it listens.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Served {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .current_dir(folder)
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("BECR_SERVE_DEPTH", "7")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = child.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://");
+        let address = address.unwrap_or_else(|| panic!("no address: {line:?}"));
+        Self {
+            address: address.to_owned(),
+            child,
+        }
+    }
+
+    /// Status and body of an answer; `None` if there was none.
+    fn ask(&self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        let limit = Some(Duration::from_secs(60));
+        stream.set_read_timeout(limit).ok()?;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn kitchen(folder: &Path) {
+    let documents = r#"{"id": "bread", "title": "Bread", "text": "A dense crumb means that the dough was proved too briefly."}
+{"id": "tea", "title": "Tea", "text": "Green tea wants water that no longer boils."}
+"#;
+    std::fs::write(folder.join("kitchen.jsonl"), documents).unwrap();
+    let built = becr(folder, &["index", "kitchen.jsonl", "--out", "kitchen.becr"]);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+}
+
+#[test]
+fn settings_come_from_flags_and_variables_and_a_signal_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    let mut served = Served::start(folder.path(), &["food=kitchen.becr", "--log", "json"]);
+    let (status, info) = served.ask("GET", "/info", "").unwrap();
+    assert_eq!(status, 200);
+    assert!(
+        info.contains(r#""name":"food""#) && info.contains(r#""depth":7"#),
+        "{info}"
+    );
+    assert!(info.contains(r#""writable":false"#), "{info}");
+    let (status, found) = served.ask("GET", "/search?q=crumb", "").unwrap();
+    assert!(status == 200 && found.contains("bread"), "{found}");
+    let pid = rustix::process::Pid::from_child(&served.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert!(served.child.wait().unwrap().success());
+    let mut log = String::new();
+    served
+        .child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut log)
+        .unwrap();
+    let line = log.lines().find(|line| line.contains("/search")).unwrap();
+    assert!(
+        line.starts_with('{') && line.contains(r#""status":200"#) && line.contains("first_stage="),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (&["serve"][..], "becr serve --demo"),
+        (&["serve", "nowhere.becr"], "nowhere.becr"),
+        (&["serve", "--listen", "here"], "--listen"),
+        (&["serve", "--upstream-id", "x"], "--upstream"),
+    ] {
+        let outcome = becr(folder.path(), arguments);
+        assert_ne!(outcome.code, Some(0));
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn what_was_acknowledged_outlives_kill_9() {
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    let mut acknowledged = vec!["bread".to_owned(), "tea".to_owned()];
+    for round in 0..4 {
+        let mut served = Served::start(
+            folder.path(),
+            &["kitchen.becr", "--writable", "--log", "off"],
+        );
+        for id in &acknowledged {
+            let body = format!(r#"{{"query": "crumb", "documents": [{{"id": "{id}"}}]}}"#);
+            let (status, answer) = served.ask("POST", "/v2/rerank", &body).unwrap();
+            assert!(
+                status == 200 && answer.contains(r#""path":"index""#),
+                "{id}: {answer}"
+            );
+        }
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut written = Vec::new();
+                for number in 0..200 {
+                    let id = format!("r{round}n{number}");
+                    let body = format!(
+                        r#"{{"documents": [{{"id": "{id}", "text": "crumb number {number}"}}]}}"#
+                    );
+                    match served.ask("PUT", "/documents", &body) {
+                        Some((200, _)) => written.push(id),
+                        _ => break,
+                    }
+                }
+                written
+            });
+            std::thread::sleep(Duration::from_millis(300 + 170 * round));
+            let pid = rustix::process::Pid::from_child(&served.child);
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+            acknowledged.extend(writer.join().unwrap());
+        });
+        served.child.wait().unwrap();
+    }
+    assert!(acknowledged.len() > 2, "nothing was written in time");
+    let verified = becr(folder.path(), &["verify", "kitchen.becr"]);
+    assert_eq!(
+        verified.code,
+        Some(0),
+        "{}{}",
+        verified.stdout,
+        verified.stderr
+    );
+}
