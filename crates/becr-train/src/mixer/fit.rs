@@ -90,14 +90,14 @@ fn solve(l: &[Vec<f64>], b: &mut [Vec<f64>]) {
         to.iter_mut().zip(from).for_each(|(x, y)| *x -= factor * *y);
     };
     for i in 0..l.len() {
-        for j in 0..i {
-            subtract(b, i, j, l[i][j]);
+        for (j, &factor) in l[i][..i].iter().enumerate() {
+            subtract(b, i, j, factor);
         }
         b[i].iter_mut().for_each(|x| *x /= l[i][i]);
     }
     for i in (0..l.len()).rev() {
-        for j in i + 1..l.len() {
-            subtract(b, i, j, l[j][i]);
+        for (j, row) in l.iter().enumerate().skip(i + 1) {
+            subtract(b, i, j, row[i]);
         }
         b[i].iter_mut().for_each(|x| *x /= l[i][i]);
     }

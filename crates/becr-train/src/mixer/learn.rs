@@ -53,7 +53,7 @@ struct Optimizer<B: Backend> {
 impl MixerTraining<'_> {
     pub(super) fn learn<A: AutodiffBackend>(
         &self,
-        device: A::Device,
+        device: &A::Device,
         observer: &mut dyn Observer,
     ) -> Result<Learned, TrainError> {
         if self.texts.queries.len() + self.texts.documents.len() == 0 {
@@ -63,7 +63,7 @@ impl MixerTraining<'_> {
         let mut weights = self.start();
         let layout = MixerLayout::new(&weights);
         let rows = self.rows();
-        let teacher = Teacher::<A::InnerBackend>::new(self.model, options.half, &device)?;
+        let teacher = Teacher::<A::InnerBackend>::new(self.model, options.half, device)?;
         let words = teacher.words(self.texts, rows, |done, all| observer.preparing(done, all));
         if options.kind == MixerKind::EncoderLayers {
             self.start_from_encoder(&teacher, &words, rows, &mut weights)?;
@@ -79,7 +79,7 @@ impl MixerTraining<'_> {
 
         std::fs::create_dir_all(&self.folder).map_err(TrainError::io(&self.folder))?;
         let (mut optimizer, first) =
-            self.begin::<A::InnerBackend>(&layout, &weights, &device, observer)?;
+            self.begin::<A::InnerBackend>(&layout, &weights, device, observer)?;
         let begun = Instant::now();
         let mut timed = None;
         let mut measured = None;

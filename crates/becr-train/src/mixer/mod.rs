@@ -220,6 +220,6 @@ impl OnDevice for Job<'_> {
     type Made = learn::Learned;
 
     fn on<B: AutodiffBackend>(self, device: B::Device) -> Result<learn::Learned, TrainError> {
-        self.0.learn::<B>(device, self.1)
+        self.0.learn::<B>(&device, self.1)
     }
 }

@@ -26,6 +26,9 @@ pub(super) struct Teacher<B: Backend> {
     depth: usize,
 }
 
+/// Vectors that the device computes, and the numbers and slots of the words that they are of.
+type Pooled<B> = (Tensor<B, 2>, Vec<(usize, usize)>);
+
 /// How much cosines count.
 #[derive(Clone, Copy)]
 pub(super) struct Weights {
@@ -81,7 +84,7 @@ impl<B: Backend> Teacher<B> {
     ) -> Vec<f32> {
         let all = texts.distinct();
         let mut values = vec![0.0; all * self.dim];
-        let mut waiting: Option<(Tensor<B, 2>, Vec<(usize, usize)>)> = None;
+        let mut waiting: Option<Pooled<B>> = None;
         let mut word = 1;
         while word < all || waiting.is_some() {
             let mut packer = Packer::new(texts, rows);
