@@ -2,7 +2,7 @@
 
 use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
-    Precision, QueryMode, RankOptions, SearchOptions, Stage, SyncOptions, Variant,
+    Precision, QueryMode, RankOptions, Rules, SearchOptions, Stage, SyncOptions, Variant,
 };
 use becr_model::{
     Config, Feature, Head, Layers, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Settings,
@@ -243,7 +243,8 @@ fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
     };
     let build = |name: &str, model: &Model| {
         let path = folder.path().join(name);
-        let build = Build::new().model(model.clone());
+        // The same groups for both, which models with and without a mixer would not choose by themselves.
+        let build = Build::new().model(model.clone()).rules(Rules::default());
         let (index, _) = build.run(&path, documents(0..20), &()).unwrap();
         (path, index)
     };

@@ -73,7 +73,11 @@ fn an_index_for_encoded_queries_alone() {
     let minus = ["--variant", "becr-minus", "--without", "lexi"];
     assert_eq!(search("small", &minus), encoded);
     assert_ne!(search("index", &["--without", "lexi"]), encoded);
-    let why = run(folder, &["explain", "small", "river bank loan", "d3"]).stdout;
+    let why = run(
+        folder,
+        &["explain", "small", "river bank loan", "d3", "--all"],
+    )
+    .stdout;
     assert!(why.contains("read as a whole by the encoder"), "{why}");
     refused(
         folder,
@@ -159,7 +163,7 @@ fn heads_that_go_by_the_list() {
             assert_eq!(report["mode"], mode);
         }
     }
-    let text = ["explain", "index", "river bank loan", "d3"];
+    let text = ["explain", "index", "river bank loan", "d3", "--all"];
     let text = run(folder, &[&text[..], &head].concat()).stdout;
     assert!(text.contains("like the best candidates"), "{text}");
     let page = [
@@ -232,6 +236,7 @@ fn the_one_vector_score() {
         "index",
         "river bank",
         "d3",
+        "--all",
         "--variant",
         "one-vector",
     ];

@@ -78,7 +78,7 @@ fn a_model_is_fetched_once_into_the_usual_cache() {
     assert!(!directory.join("tokenizer.json").exists());
     let absent = root.join(".no_exist").join(COMMIT);
     assert_eq!(fs::read(absent.join("tokenizer.json")).unwrap(), b"");
-    assert_eq!(fs::read_dir(absent).unwrap().count(), 4);
+    assert_eq!(fs::read_dir(absent).unwrap().count(), 5);
     assert_eq!(fs::read_to_string(root.join("refs/main")).unwrap(), COMMIT);
     assert!(root.join("blobs").join(sha256(&weights())).is_file());
 
