@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// A running server under load, beside the library without HTTP
@@ -206,7 +207,7 @@ fn together(
 ) -> Vec<(u16, Duration)> {
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..clients).map(|_| scope.spawn(&client)).collect();
-        let answered = clients.into_iter().map(|client| client.join());
+        let answered = clients.into_iter().map(ScopedJoinHandle::join);
         answered
             .flat_map(|answered| answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
