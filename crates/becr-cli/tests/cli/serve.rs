@@ -135,29 +135,32 @@ fn what_was_acknowledged_outlives_kill_9() {
                 "{id}: {answer}"
             );
         }
+        let (tell, told) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                let mut written = Vec::new();
-                for number in 0..200 {
+            let server = &served;
+            let writer = scope.spawn(move || {
+                for number in 0.. {
                     let id = format!("r{round}n{number}");
                     let body = format!(
                         r#"{{"documents": [{{"id": "{id}", "text": "crumb number {number}"}}]}}"#
                     );
-                    match served.ask("PUT", "/documents", &body) {
-                        Some((200, _)) => written.push(id),
+                    match server.ask("PUT", "/documents", &body) {
+                        Some((200, _)) => tell.send(id).unwrap(),
                         _ => break,
                     }
                 }
-                written
             });
-            std::thread::sleep(Duration::from_millis(300 + 170 * round));
+            // The first write has been acknowledged; the kill comes somewhere in those after it.
+            acknowledged.extend(told.recv());
+            std::thread::sleep(Duration::from_millis(130 * round));
             let pid = rustix::process::Pid::from_child(&served.child);
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-            acknowledged.extend(writer.join().unwrap());
+            writer.join().unwrap();
+            acknowledged.extend(told.try_iter());
         });
         served.child.wait().unwrap();
     }
-    assert!(acknowledged.len() > 2, "nothing was written in time");
+    assert!(acknowledged.len() >= 2 + 4, "{acknowledged:?}");
     let verified = becr(folder.path(), &["verify", "kitchen.becr"]);
     assert_eq!(
         verified.code,
