@@ -54,6 +54,18 @@ impl Served {
     }
 }
 
+impl Served {
+    /// Asserts that all of these documents are in the index.
+    fn has(&self, ids: &[String]) {
+        for id in ids {
+            let body = format!(r#"{{"query": "crumb", "documents": [{{"id": "{id}"}}]}}"#);
+            let (status, answer) = self.ask("POST", "/v2/rerank", &body).unwrap();
+            let is_there = status == 200 && answer.contains(r#""path":"index""#);
+            assert!(is_there, "{id}: {answer}");
+        }
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -127,14 +139,7 @@ fn what_was_acknowledged_outlives_kill_9() {
             folder.path(),
             &["kitchen.becr", "--writable", "--log", "off"],
         );
-        for id in &acknowledged {
-            let body = format!(r#"{{"query": "crumb", "documents": [{{"id": "{id}"}}]}}"#);
-            let (status, answer) = served.ask("POST", "/v2/rerank", &body).unwrap();
-            assert!(
-                status == 200 && answer.contains(r#""path":"index""#),
-                "{id}: {answer}"
-            );
-        }
+        served.has(&acknowledged);
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let server = &served;
@@ -161,6 +166,7 @@ fn what_was_acknowledged_outlives_kill_9() {
         served.child.wait().unwrap();
     }
     assert!(acknowledged.len() >= 2 + 4, "{acknowledged:?}");
+    Served::start(folder.path(), &["kitchen.becr", "--log", "off"]).has(&acknowledged);
     let verified = becr(folder.path(), &["verify", "kitchen.becr"]);
     assert_eq!(
         verified.code,
