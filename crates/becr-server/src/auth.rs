@@ -2,7 +2,7 @@
 
 use crate::Settings;
 use crate::error::ApiError;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use subtle::ConstantTimeEq;
 
 /// The tokens that are asked for.
@@ -54,7 +54,7 @@ impl Tokens {
 fn shown(headers: &HeaderMap) -> &[u8] {
     let value = headers
         .get(header::AUTHORIZATION)
-        .map_or(&[][..], |value| value.as_bytes());
+        .map_or(&[][..], HeaderValue::as_bytes);
     match value.split_at_checked(7) {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => token.trim_ascii(),
         _ => &[],

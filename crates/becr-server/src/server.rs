@@ -199,7 +199,7 @@ fn warm(name: &str, index: &Index, mode: Option<QueryMode>) -> Result<(), becr::
         Ok(_) => {}
         Err(error) if mode == Some(QueryMode::Encoded) => return Err(error),
         Err(error) => {
-            tracing::warn!(index = name, %error, "raw texts and encoded queries cannot be ranked")
+            tracing::warn!(index = name, %error, "raw texts and encoded queries cannot be ranked");
         }
     }
     index.search("warm", &SearchOptions::default())?;

@@ -61,6 +61,7 @@ pub fn plain(row: &ContributionRow) -> String {
 fn lexical(name: &str) -> String {
     match name {
         "first_stage" => return "its score in the first stage".to_owned(),
+        "own_bm25" => return "query words in title and text (our own BM25)".to_owned(),
         "sum_tfidf" => return "query words in title and text (tf-idf)".to_owned(),
         "sum_bm25" => return "query words in title and text (BM25)".to_owned(),
         _ => {}

@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// A running server under load, beside the library without HTTP
@@ -138,8 +139,12 @@ fn baseline(path: &Path, queries: &[String], args: &Args) -> anyhow::Result<Load
             break;
         }
     }
-    let answered = times.iter().map(|time| (200, *time)).collect();
-    Ok(row("library, one thread".into(), answered, begun.elapsed()))
+    let answered: Vec<(u16, Duration)> = times.iter().map(|time| (200, *time)).collect();
+    Ok(row(
+        "library, one thread".into(),
+        &answered,
+        begun.elapsed(),
+    ))
 }
 
 /// Each client sends the next search when the last is answered.
@@ -159,7 +164,7 @@ fn closed(address: &str, queries: &[String], args: &Args) -> anyhow::Result<Load
     };
     let answered = together(args.clients, client);
     let what = format!("closed loop, {} clients", args.clients);
-    Ok(row(what, answered, begun.elapsed()))
+    Ok(row(what, &answered, begun.elapsed()))
 }
 
 /// Searches are due at fixed times, in turn on all connections.
@@ -197,7 +202,7 @@ fn open(address: &str, queries: &[String], rate: f64, args: &Args) -> anyhow::Re
     let what = format!(
         "open loop, {rate:.0} per second due, {late} of them sent late for want of connections"
     );
-    Ok(row(what, answered, begun.elapsed()))
+    Ok(row(what, &answered, begun.elapsed()))
 }
 
 fn together(
@@ -206,7 +211,7 @@ fn together(
 ) -> Vec<(u16, Duration)> {
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..clients).map(|_| scope.spawn(&client)).collect();
-        let answered = clients.into_iter().map(|client| client.join());
+        let answered = clients.into_iter().map(ScopedJoinHandle::join);
         answered
             .flat_map(|answered| answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
@@ -231,7 +236,7 @@ fn ask(connection: &mut Option<Connection>, address: &str, query: &str, k: usize
     }
 }
 
-fn row(what: String, answered: Vec<(u16, Duration)>, took: Duration) -> LoadRow {
+fn row(what: String, answered: &[(u16, Duration)], took: Duration) -> LoadRow {
     let mut statuses = BTreeMap::new();
     answered
         .iter()

@@ -26,7 +26,7 @@ use std::time::Duration;
 ///
 ///   becr serve notes.becr
 ///
-///   becr serve notes=~/notes.becr wiki=/data/wiki.becr --listen 127.0.0.1:9000
+///   becr serve notes=notes.becr wiki=/data/wiki.becr --listen 127.0.0.1:9000
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

@@ -179,7 +179,7 @@ fn heads_that_go_by_the_list() {
     let page = fs::read_to_string(folder.join("why.html")).unwrap();
     assert!(page.contains("like the best candidates"));
     // Of the first stage's candidates there is none: our own BM25 takes the place of its scores.
-    let nothing = ["explain", "index", "nonsense", "d3"];
+    let nothing = ["explain", "index", "nonsense", "d3", "--all"];
     let nothing = run(folder, &[&nothing[..], &head].concat()).stdout;
     assert!(
         nothing.contains("own_bm25") && nothing.contains("takes its place"),

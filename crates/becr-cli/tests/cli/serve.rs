@@ -54,6 +54,18 @@ impl Served {
     }
 }
 
+impl Served {
+    /// Asserts that all of these documents are in the index.
+    fn has(&self, ids: &[String]) {
+        for id in ids {
+            let body = format!(r#"{{"query": "crumb", "documents": [{{"id": "{id}"}}]}}"#);
+            let (status, answer) = self.ask("POST", "/v2/rerank", &body).unwrap();
+            let is_there = status == 200 && answer.contains(r#""path":"index""#);
+            assert!(is_there, "{id}: {answer}");
+        }
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -127,37 +139,34 @@ fn what_was_acknowledged_outlives_kill_9() {
             folder.path(),
             &["kitchen.becr", "--writable", "--log", "off"],
         );
-        for id in &acknowledged {
-            let body = format!(r#"{{"query": "crumb", "documents": [{{"id": "{id}"}}]}}"#);
-            let (status, answer) = served.ask("POST", "/v2/rerank", &body).unwrap();
-            assert!(
-                status == 200 && answer.contains(r#""path":"index""#),
-                "{id}: {answer}"
-            );
-        }
+        served.has(&acknowledged);
+        let (tell, told) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                let mut written = Vec::new();
-                for number in 0..200 {
+            let server = &served;
+            let writer = scope.spawn(move || {
+                for number in 0.. {
                     let id = format!("r{round}n{number}");
                     let body = format!(
                         r#"{{"documents": [{{"id": "{id}", "text": "crumb number {number}"}}]}}"#
                     );
-                    match served.ask("PUT", "/documents", &body) {
-                        Some((200, _)) => written.push(id),
+                    match server.ask("PUT", "/documents", &body) {
+                        Some((200, _)) => tell.send(id).unwrap(),
                         _ => break,
                     }
                 }
-                written
             });
-            std::thread::sleep(Duration::from_millis(300 + 170 * round));
+            // The first write has been acknowledged; the kill comes somewhere in those after it.
+            acknowledged.extend(told.recv());
+            std::thread::sleep(Duration::from_millis(130 * round));
             let pid = rustix::process::Pid::from_child(&served.child);
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-            acknowledged.extend(writer.join().unwrap());
+            writer.join().unwrap();
+            acknowledged.extend(told.try_iter());
         });
         served.child.wait().unwrap();
     }
-    assert!(acknowledged.len() > 2, "nothing was written in time");
+    assert!(acknowledged.len() >= 2 + 4, "{acknowledged:?}");
+    Served::start(folder.path(), &["kitchen.becr", "--log", "off"]).has(&acknowledged);
     let verified = becr(folder.path(), &["verify", "kitchen.becr"]);
     assert_eq!(
         verified.code,

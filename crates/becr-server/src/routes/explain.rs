@@ -133,7 +133,7 @@ pub(crate) async fn get(
         depth: ask.depth,
         mode: ask.mode,
     };
-    answered(&state, request, ask).await
+    answered(&state, &request, ask).await
 }
 
 /// Take scores apart
@@ -144,12 +144,12 @@ pub(crate) async fn post(
     Extension(request): Extension<Request>,
     Json(ask): Json<ExplainRequest>,
 ) -> Result<Response, ApiError> {
-    answered(&state, request, ask).await
+    answered(&state, &request, ask).await
 }
 
 async fn answered(
     state: &Arc<State>,
-    request: Request,
+    request: &Request,
     ask: ExplainRequest,
 ) -> Result<Response, ApiError> {
     state.check_query(&ask.query)?;
@@ -165,7 +165,7 @@ async fn answered(
     }
     let served = state.index(ask.index.as_deref())?.clone();
     state
-        .rank(&request, move |state, waited| {
+        .rank(request, move |state, waited| {
             explain(state, &served, &ask, depth, waited)
         })
         .await

@@ -107,7 +107,7 @@ pub(crate) async fn v1(
     Extension(request): Extension<Request>,
     Json(ask): Json<RerankRequest>,
 ) -> Result<Response, ApiError> {
-    answered(&state, request, ask, "1").await
+    answered(&state, &request, ask, "1").await
 }
 
 /// Re-rank documents, as Cohere's version 2 has it
@@ -118,12 +118,12 @@ pub(crate) async fn v2(
     Extension(request): Extension<Request>,
     Json(ask): Json<RerankRequest>,
 ) -> Result<Response, ApiError> {
-    answered(&state, request, ask, "2").await
+    answered(&state, &request, ask, "2").await
 }
 
 async fn answered(
     state: &Arc<State>,
-    request: Request,
+    request: &Request,
     ask: RerankRequest,
     version: &'static str,
 ) -> Result<Response, ApiError> {
@@ -139,7 +139,7 @@ async fn answered(
     let served = state.index(ask.index.as_deref().or(named))?.clone();
     let id = request.id.clone();
     state
-        .rank(&request, move |state, waited| {
+        .rank(request, move |state, waited| {
             let mode = state.mode(&served, ask.mode.map(Into::into))?;
             let documents = ask
                 .documents

@@ -117,7 +117,7 @@ pub(crate) async fn get(
     Extension(request): Extension<Request>,
     Query(ask): Query<SearchRequest>,
 ) -> Result<Response, ApiError> {
-    answered(&state, request, ask).await
+    answered(&state, &request, ask).await
 }
 
 /// Search and re-rank
@@ -128,12 +128,12 @@ pub(crate) async fn post(
     Extension(request): Extension<Request>,
     Json(ask): Json<SearchRequest>,
 ) -> Result<Response, ApiError> {
-    answered(&state, request, ask).await
+    answered(&state, &request, ask).await
 }
 
 async fn answered(
     state: &Arc<State>,
-    request: Request,
+    request: &Request,
     ask: SearchRequest,
 ) -> Result<Response, ApiError> {
     state.check_query(&ask.query)?;
@@ -158,7 +158,7 @@ async fn answered(
     }
     let served = state.index(ask.index.as_deref())?.clone();
     state
-        .rank(&request, move |state, waited| {
+        .rank(request, move |state, waited| {
             search(state, &served, &ask, options, waited)
         })
         .await

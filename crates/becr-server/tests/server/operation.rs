@@ -151,7 +151,7 @@ fn a_rebuilt_index_is_followed_without_dropping_a_request() {
 fn what_happened_is_counted() {
     let server = serve(settings(), shared());
     for _ in 0..3 {
-        get(server.address, "/search?q=dense+crumb");
+        get(server.address, "/search?q=dense+crumb&mode=composed");
     }
     get(server.address, "/nowhere/at/all");
     let answer = get(server.address, "/metrics");

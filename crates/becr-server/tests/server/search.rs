@@ -53,7 +53,7 @@ fn a_search_is_the_librarys() {
 #[test]
 fn passages_and_groups_come_with_a_search_unless_unwanted() {
     let server = serve(settings(), shared());
-    let answer = get(server.address, "/search?query=dense%20crumb").json();
+    let answer = get(server.address, "/search?query=dense%20crumb&mode=composed").json();
     let first = &answer["results"][0];
     let pieces = first["passage"]["pieces"].as_array().unwrap();
     let text: String = pieces
