@@ -17,15 +17,15 @@ const WORDS: [&str; 10] = [
 ];
 
 fn model(folder: &Path) -> Model {
-    model_of(folder, Config::new(14, 16, 2, 2, 24, 40))
+    model_of(folder, &Config::new(14, 16, 2, 2, 24, 40))
 }
 
-fn model_of(folder: &Path, config: Config) -> Model {
+fn model_of(folder: &Path, config: &Config) -> Model {
     std::fs::create_dir_all(folder).unwrap();
     config.write(&folder.join("config.json")).unwrap();
     let vocabulary = format!("[PAD]\n[UNK]\n[CLS]\n[SEP]\n{}\n", WORDS.join("\n"));
     std::fs::write(folder.join("vocab.txt"), vocabulary).unwrap();
-    let weights = Weights::random(&config, 3, 10.0);
+    let weights = Weights::random(config, 3, 10.0);
     weights
         .write(&folder.join("model.safetensors"), Storage::F32)
         .unwrap();
@@ -216,7 +216,7 @@ fn a_mixer_comes_along_with_the_model_and_mixes_composed_queries() {
         relative: true,
         ..Settings::default()
     });
-    let plain = model_of(&directory, config);
+    let plain = model_of(&directory, &config);
     let shape = MixerShape {
         kind: MixerKind::PreNorm,
         hidden: 16,
