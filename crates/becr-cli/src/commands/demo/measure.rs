@@ -46,10 +46,12 @@ pub(super) fn measure(
         "\nAll {queries} queries against the judgements that come with them:"
     )?;
     write!(out, "{}", table(sample, [&bm25, &anchor, &becr])?)?;
+    let weight = index.ranker()?.head().anchor_weight;
     writeln!(
         out,
-        "one vector: BM25 and {ANCHOR_WEIGHT} × the z-scored cosine of query and document, for comparison\n\
-         difference of BECR and BM25; p: paired two-sided t-test over the queries"
+        "one vector: BM25 and {} × the z-scored cosine of query and document, for comparison\n\
+         difference of BECR and BM25; p: paired two-sided t-test over the queries",
+        weight.unwrap_or(ANCHOR_WEIGHT)
     )?;
     let each = SearchTiming::mean(&timings).stages().into_iter();
     let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
