@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Keep no titles and texts for display: a smaller index.
     #[arg(long, conflicts_with = "lexical_only")]
     no_text: bool,
-    /// Which queries the index is for [default: composed].
+    /// Which queries the index is for [default: composed, which serves encoded ones too].
     #[arg(long, value_enum, conflicts_with = "lexical_only")]
     mode: Option<BuildMode>,
     /// Use this list of token groups (see `becr groups`) instead of choosing them from the corpus.
