@@ -33,6 +33,7 @@ mod sync;
 mod train;
 #[cfg(not(feature = "train"))]
 mod train_absent;
+mod words;
 
 use std::path::Path;
 use std::process::Command;

@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 pub(crate) struct InfoBody {
     version: &'static str,
     indexes: Vec<IndexBody>,
-    /// How queries are read unless a request says otherwise.
+    /// How queries of the first index are read unless a request says otherwise; none where BM25 alone ranks.
     mode: Option<Mode>,
     /// How many candidates are re-ranked unless a request says otherwise.
     depth: usize,
@@ -76,7 +76,11 @@ pub(crate) async fn info(
             let body = InfoBody {
                 version: env!("CARGO_PKG_VERSION"),
                 indexes,
-                mode: settings.mode.map(Into::into),
+                mode: state
+                    .indexes
+                    .first()
+                    .and_then(|served| state.mode(served, None).ok())
+                    .map(Into::into),
                 depth: settings.depth,
                 writable: settings.writable,
                 first_stage: if state.upstream.is_some() {
