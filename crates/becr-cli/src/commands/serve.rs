@@ -3,8 +3,9 @@
 use super::at_least_one;
 use crate::commands::demo;
 use crate::output;
+use crate::ranking::Mode;
 use anyhow::Context;
-use becr::{Index, QueryMode};
+use becr::Index;
 use becr_server::log::{self, LogFormat};
 use becr_server::{Server, Settings, UpstreamSettings};
 use std::io::Write;
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     listen: SocketAddr,
     /// How queries are read unless a request says otherwise [default: as each index says]
     #[arg(long, value_enum, env = "BECR_SERVE_MODE")]
-    mode: Option<ServeMode>,
+    mode: Option<Mode>,
     /// How many candidates of the first stage are re-ranked unless a request says otherwise.
     #[arg(long, value_parser = at_least_one, default_value = "150", env = "BECR_SERVE_DEPTH")]
     depth: usize,
@@ -156,12 +157,6 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum ServeMode {
-    Composed,
-    Encoded,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ServeLog {
     Text,
     Json,
@@ -230,10 +225,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         candidates: args.candidates,
         text_tokens: args.text_tokens,
         cache_bytes: args.cache_bytes,
-        mode: args.mode.map(|mode| match mode {
-            ServeMode::Composed => QueryMode::Composed,
-            ServeMode::Encoded => QueryMode::Encoded,
-        }),
+        mode: args.mode.map(Into::into),
         depth: args.depth,
         writable: args.writable,
         read_token: args.read_token.clone(),

@@ -58,7 +58,7 @@ impl Drop for Other {
 }
 
 #[test]
-#[ignore = "the other process of other tests"]
+#[ignore = "the other process of other tests, which start it: cargo test --release --test lmdb"]
 #[allow(clippy::print_stdout)] // How it answers.
 fn obey() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
