@@ -83,7 +83,9 @@ pub use becr_index::{
     Verification,
 };
 pub use becr_model::{Head, Model, QueryMode};
-pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
+pub use becr_rank::{
+    ANCHOR_WEIGHT, Explanation, ListParts, Part, Parts, PartsRow, Scored, Shading, Variant,
+};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
 pub use decomposition::{DecomposedGroup, QueryDecomposition};

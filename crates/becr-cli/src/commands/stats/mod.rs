@@ -147,6 +147,7 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         match measured.documents {
             Documents::Encoded => "documents encoded, one for each WordPiece",
             Documents::Composed => "documents composed from token groups, one for each word",
+            Documents::Vectors => "documents without any: one vector of each",
         }
     )?;
     writeln!(
