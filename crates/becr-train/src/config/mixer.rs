@@ -50,8 +50,6 @@ pub struct MixerConfig {
     pub power: f64,
     /// How much the query's vector counts beside those of the words.
     pub query_weight: f64,
-    /// How much the squared error of the query vector's similarities to documents counts; 0 leaves it out.
-    pub similarity_weight: f64,
     /// How much a stop word counts beside other words.
     pub stop_weight: f64,
     /// Part of the queries that is never trained on, chosen by a hash of their words.
@@ -62,9 +60,6 @@ pub struct MixerConfig {
     pub checkpoint_every: usize,
     /// Documents are cut after so many words.
     pub document_words: usize,
-    /// Encode only so many words by themselves, the most frequent ones, and make the vectors of others of their WordPieces'; all
-    /// if not said.
-    pub words: Option<usize>,
     /// Files of queries: `id TAB text`, JSON lines or TREC topics, plain or compressed.
     pub queries: Vec<PathBuf>,
     /// Queries whose ids begin with one of these are left out.
@@ -98,13 +93,11 @@ impl Default for MixerConfig {
             longest: 20,
             power: 1.7,
             query_weight: 0.5,
-            similarity_weight: 0.0,
             stop_weight: 1.0,
             held_out: 0.02,
             evaluate_every: 500,
             checkpoint_every: 1000,
             document_words: 200,
-            words: None,
             queries: Vec::new(),
             leave_out: Vec::new(),
             pairs: Vec::new(),
@@ -161,7 +154,6 @@ impl MixerConfig {
         for (name, value) in [
             ("weight_decay", self.weight_decay),
             ("query_weight", self.query_weight),
-            ("similarity_weight", self.similarity_weight),
             ("stop_weight", self.stop_weight),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
@@ -172,15 +164,6 @@ impl MixerConfig {
         }
         if self.queries.is_empty() && self.pairs.is_empty() && self.corpora.is_empty() {
             return Err("[mixer] queries, pairs, corpora: name files to learn from".into());
-        }
-        if self.words == Some(0) {
-            return Err("[mixer] words: expected at least 1, found 0".into());
-        }
-        if self.similarity_weight > 0.0 && self.query_weight == 0.0 {
-            return Err(
-                "[mixer] similarity_weight is of the query's vector: set query_weight above 0"
-                    .into(),
-            );
         }
         Ok(())
     }

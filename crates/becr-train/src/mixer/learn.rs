@@ -4,10 +4,9 @@
 use super::checkpoint::{self, State};
 use super::fit::linear_map;
 use super::pack::{Packed, Packer};
-use super::teacher::{LEAST_SQUARE, MixerTensors, Teacher, Weights, unit};
+use super::teacher::{LEAST_SQUARE, MixerTensors, Teacher, Weights};
 use super::{HeldOut, MixerTraining, draw};
 use crate::model::Place;
-use crate::random::Random;
 use crate::{Observer, Step, TrainError};
 use becr_encoder::{Centre, Shape};
 use becr_encoder_burn::{MixerLayout, MixerParameters};
@@ -32,11 +31,8 @@ const MEASURED_BATCHES: usize = 8;
 const SPARE_ROWS: f64 = 1.02;
 /// Rows are a multiple of this, unless there are fewer.
 const ROW_STEP: usize = 8;
-/// Words that the map to the encoder's states is fitted to: the most frequent ones.
+/// Words that the map to the encoder's states is fitted to: the first ones, which are the frequent ones.
 const FITTED_WORDS: usize = 20_000;
-/// Documents that queries' vectors are compared with: so many are read, and each step takes some of them.
-const COMPARED_DOCUMENTS: usize = 8192;
-const COMPARED_A_STEP: usize = 512;
 /// Batches of queries held out.
 const HELD_OUT_BATCHES: usize = 2;
 
@@ -67,23 +63,10 @@ impl MixerTraining<'_> {
         let mut weights = self.start();
         let layout = MixerLayout::new(&weights);
         let rows = self.rows();
-        let mut stages = Stages::new(observer);
         let teacher = Teacher::<A::InnerBackend>::new(self.model, options.half, device)?;
-        stages.done(&format!("encoder on the device, {rows} rows a batch"));
-        let progress = |done, all| stages.observer.preparing(done, all);
-        let words = teacher.words(self.texts, rows, progress);
-        stages.done("vectors of single words");
+        let words = teacher.words(self.texts, rows, |done, all| observer.preparing(done, all));
         if options.kind == MixerKind::EncoderLayers {
             self.start_from_encoder(&teacher, &words, rows, &mut weights)?;
-            stages.done("the encoder's last layers to start from");
-        }
-        let mut random = Random::new(options.seed, &[0x646f_6373]);
-        let means = match options.similarity_weight > 0.0 {
-            true => teacher.document_means(self.texts, rows, COMPARED_DOCUMENTS, &mut random),
-            false => None,
-        };
-        if means.is_some() {
-            stages.done("vectors of documents");
         }
         let dim = self.model.config.hidden_size;
         let table = Place::single(device.clone()).tensor(words, [self.texts.distinct(), dim]);
@@ -93,8 +76,6 @@ impl MixerTraining<'_> {
         };
         let tensors = |packed: &Packed| teacher.tensors(packed, &table, &layout, counted);
         let held_out: Vec<_> = self.held_out(rows).iter().map(tensors).collect();
-        stages.done("queries held out");
-        let observer = stages.observer;
 
         std::fs::create_dir_all(&self.folder).map_err(TrainError::io(&self.folder))?;
         let (mut optimizer, first) =
@@ -118,13 +99,8 @@ impl MixerTraining<'_> {
             let mut looked = first;
             for (step, packed) in (first..options.steps).zip(receive.iter()) {
                 let rate = options.learning_rate * share(step, options.steps, options.warm_up);
-                let compared = means.as_ref().map(|means| Compared {
-                    documents: some_of(means, step),
-                    weight: options.similarity_weight,
-                    of_queries: options.query_weight,
-                });
                 let (gradient, cosines) =
-                    gradient::<A>(&layout, &optimizer.values, tensors(&packed), compared);
+                    gradient::<A>(&layout, &optimizer.values, tensors(&packed));
                 optimizer.step(gradient, rate, options.weight_decay, options.clip, step);
                 seen = Some(match seen {
                     Some(seen) => seen + cosines,
@@ -144,10 +120,6 @@ impl MixerTraining<'_> {
                         gradient: 0.0,
                         seconds: begun.elapsed().as_secs_f64(),
                     });
-                    if timed.is_none() {
-                        let seconds = begun.elapsed().as_secs_f64();
-                        observer.note(&format!("{seconds:.1} s: the first {done} steps"));
-                    }
                     timed.get_or_insert((done, Instant::now()));
                 }
                 if done.is_multiple_of(options.evaluate_every) || done == options.steps {
@@ -310,52 +282,11 @@ impl MixerTraining<'_> {
     }
 }
 
-/// Says what is done before the first step, and how long it took: on a GPU that compiles kernels, minutes.
-struct Stages<'o> {
-    observer: &'o mut dyn Observer,
-    since: Instant,
-}
-
-impl<'o> Stages<'o> {
-    fn new(observer: &'o mut dyn Observer) -> Self {
-        Self {
-            observer,
-            since: Instant::now(),
-        }
-    }
-
-    fn done(&mut self, what: &str) {
-        let seconds = self.since.elapsed().as_secs_f64();
-        self.observer.note(&format!("{seconds:.1} s: {what}"));
-        self.since = Instant::now();
-    }
-}
-
-/// Documents that a step compares queries with.
-struct Compared<B: Backend> {
-    /// Their vectors.
-    documents: Tensor<B, 2>,
-    /// What the mean squared error of similarities counts.
-    weight: f64,
-    /// What the cosines of queries are weighted with, to take that out again.
-    of_queries: f64,
-}
-
-/// The documents of a step: a window that moves on, so that all have their turn.
-fn some_of<B: Backend>(means: &Tensor<B, 2>, step: usize) -> Tensor<B, 2> {
-    let [count, _] = means.dims();
-    let size = COMPARED_A_STEP.min(count);
-    // Windows of one size, at few places.
-    let windows = count / size;
-    means.clone().narrow(0, step % windows * size, size)
-}
-
 /// The gradient of the loss, and the cosines it is made of: of words, and of queries times their weight.
 fn gradient<A: AutodiffBackend>(
     layout: &MixerLayout,
     values: &Tensor<A::InnerBackend, 1>,
     tensors: MixerTensors<A::InnerBackend>,
-    compared: Option<Compared<A::InnerBackend>>,
 ) -> (Tensor<A::InnerBackend, 1>, Tensor<A::InnerBackend, 1>) {
     let learned: Vec<Tensor<A, 2>> = layout
         .cut(values)
@@ -374,14 +305,9 @@ fn gradient<A: AutodiffBackend>(
         targets: Tensor::from_inner(tensors.targets),
         weights: Tensor::from_inner(tensors.weights),
     };
-    let mixed = mixed(&parameters, &tensors);
-    let cosines = cosines_of::<A>(mixed.clone(), &tensors);
+    let cosines = cosines::<A>(&parameters, &tensors);
     // 1 − cos, weighted, is a constant less this.
-    let mut loss = cosines.clone().sum().neg();
-    if let Some(compared) = compared {
-        loss = loss + similarity_error::<A>(mixed, &tensors, compared);
-    }
-    let all = loss.backward();
+    let all = cosines.clone().sum().neg().backward();
     let parts = learned.iter().map(|tensor| {
         let count = tensor.dims()[0] * tensor.dims()[1];
         match tensor.grad(&all) {
@@ -397,41 +323,13 @@ pub(crate) fn cosines<B: Backend>(
     parameters: &MixerParameters<B>,
     tensors: &MixerTensors<B>,
 ) -> Tensor<B, 1> {
-    cosines_of(mixed(parameters, tensors), tensors)
-}
-
-/// What the mixer gives, `(rows · slots) × dim`.
-fn mixed<B: Backend>(parameters: &MixerParameters<B>, tensors: &MixerTensors<B>) -> Tensor<B, 2> {
     let input = &tensors.input;
-    parameters.forward(becr_encoder_burn::MixerInput {
+    let mixed = parameters.forward(becr_encoder_burn::MixerInput {
         words: input.words.clone(),
         places: input.places.clone(),
         mask: input.mask.clone(),
         means: input.means.clone(),
-    })
-}
-
-/// The squared error of the similarities of queries to documents, mean over both, weighted: what a query's vector is for is
-/// being compared with documents', which lie in few directions.
-fn similarity_error<A: AutodiffBackend>(
-    mixed: Tensor<A, 2>,
-    tensors: &MixerTensors<A>,
-    compared: Compared<A::InnerBackend>,
-) -> Tensor<A, 1> {
-    let [rows, slots, _] = tensors.weights.dims();
-    let documents = Tensor::<A, 2>::from_inner(compared.documents);
-    let [count, _] = documents.dims();
-    let error = unit(mixed) - tensors.targets.clone();
-    let errors = error.matmul(documents.transpose()).square().sum_dim(1);
-    // The column of queries sums to their weight.
-    let share = compared.weight / compared.of_queries.max(f64::MIN_POSITIVE) / count as f64;
-    let queries = tensors.weights.clone().narrow(2, 1, 1);
-    (errors * queries.reshape([rows * slots, 1]))
-        .sum()
-        .mul_scalar(share)
-}
-
-fn cosines_of<B: Backend>(mixed: Tensor<B, 2>, tensors: &MixerTensors<B>) -> Tensor<B, 1> {
+    });
     let [rows, slots, _] = tensors.weights.dims();
     let products = (mixed.clone() * tensors.targets.clone()).sum_dim(1);
     let lengths = mixed.square().sum_dim(1).add_scalar(LEAST_SQUARE).sqrt();

@@ -4,7 +4,6 @@ use super::pack::{Packed, Packer, SLOTS, TOKENS};
 use super::texts::Texts;
 use crate::TrainError;
 use crate::model::Place;
-use crate::random::Random;
 use becr_encoder::{Centre, Shape};
 use becr_encoder_burn::{Input, MASKED, MixerInput, MixerLayout, Parameters, Purpose};
 use becr_footprint::{pack, unpack};
@@ -76,27 +75,25 @@ impl<B: Backend> Teacher<B> {
         })
     }
 
-    /// The vectors of words, each read by itself and packed into four bits as token groups are; number 0 has zeros, words
-    /// that are not encoded the mean of their WordPieces' vectors.
+    /// The vectors of words, each read by itself and packed into four bits as token groups are; number 0 has zeros.
     pub(super) fn words(
         &self,
         texts: &Texts,
         rows: usize,
         mut progress: impl FnMut(usize, usize),
     ) -> Vec<f32> {
-        let all = texts.encoded().count();
-        let mut values = vec![0.0; texts.distinct() * self.dim];
+        let all = texts.distinct();
+        let mut values = vec![0.0; all * self.dim];
         let mut waiting: Option<Pooled<B>> = None;
-        let mut words = texts.encoded().peekable();
-        let mut done = 0;
-        while words.peek().is_some() || waiting.is_some() {
+        let mut word = 1;
+        while word < all || waiting.is_some() {
             let mut packer = Packer::new(texts, rows);
             let mut places = Vec::new();
-            while let Some(&word) = words.peek()
-                && let Some(slot) = packer.add(&[word])
+            while word < all
+                && let Some(slot) = packer.add(&[word as u32])
             {
-                places.push((word as usize, slot + 1));
-                words.next();
+                places.push((word, slot + 1));
+                word += 1;
             }
             let next = match places.is_empty() {
                 true => None,
@@ -110,27 +107,15 @@ impl<B: Backend> Teacher<B> {
             // The device computes the next part while this one is packed.
             if let Some((pooled, places)) = std::mem::replace(&mut waiting, next) {
                 let pooled: Vec<f32> = pooled.into_data().iter::<f32>().collect();
-                let packed: Vec<Vec<u32>> = places
-                    .par_iter()
-                    .map(|(_, slot)| pack(&pooled[slot * self.dim..][..self.dim]))
-                    .collect();
-                for ((word, _), packed) in places.iter().zip(packed) {
-                    unpack(packed, &mut values[word * self.dim..][..self.dim]);
-                }
-                done += places.len();
-                progress(done, all);
+                let first = places[0].0;
+                let to = &mut values[first * self.dim..][..places.len() * self.dim];
+                to.par_chunks_exact_mut(self.dim)
+                    .zip(&places)
+                    .for_each(|(to, (_, slot))| {
+                        unpack(pack(&pooled[slot * self.dim..][..self.dim]), to);
+                    });
+                progress(first + places.len(), all);
             }
-        }
-        for (word, pieces) in texts.composed() {
-            let mut sum = vec![0.0; self.dim];
-            for piece in pieces {
-                let piece = &values[piece as usize * self.dim..][..self.dim];
-                sum.iter_mut().zip(piece).for_each(|(sum, x)| *sum += x);
-            }
-            unpack(
-                pack(&sum),
-                &mut values[word as usize * self.dim..][..self.dim],
-            );
         }
         values
     }
@@ -143,7 +128,7 @@ impl<B: Backend> Teacher<B> {
         layer: usize,
         most: usize,
     ) -> (Vec<f32>, Vec<f32>) {
-        let last = texts.report.encoded_words.min(most) + 1;
+        let last = texts.distinct().min(most + 1);
         let (mut states, mut cls) = (Vec::new(), vec![0.0f64; self.dim]);
         let mut word = 1;
         while word < last {
@@ -176,46 +161,6 @@ impl<B: Backend> Teacher<B> {
         }
         let count = (last.max(2) - 1) as f64;
         (states, cls.iter().map(|sum| (sum / count) as f32).collect())
-    }
-
-    /// The vectors of some documents, as many of their words as a row holds, packed as an index has them: `count × dim`, all
-    /// of length 1. Documents are drawn by the seed; there may be fewer.
-    pub(super) fn document_means(
-        &self,
-        texts: &Texts,
-        rows: usize,
-        count: usize,
-        random: &mut Random,
-    ) -> Option<Tensor<B, 2>> {
-        let mut numbers: Vec<usize> = (0..texts.documents.len()).collect();
-        let count = count.min(numbers.len());
-        random.pick(&mut numbers, count);
-        let mut numbers = numbers.into_iter().take(count).peekable();
-        let mut values = Vec::with_capacity(count * self.dim);
-        while numbers.peek().is_some() {
-            let mut packer = Packer::new(texts, rows);
-            let mut slots = Vec::new();
-            while let Some(&number) = numbers.peek()
-                && let Some(slot) = packer.add(texts.documents.text(number))
-            {
-                slots.push(slot);
-                numbers.next();
-            }
-            let packed = packer.finish();
-            let pooled = self.pooled(&packed, self.hidden(&packed, self.depth));
-            let pooled = (pooled - self.documents.clone()).into_data();
-            let pooled: Vec<f32> = pooled.iter::<f32>().collect();
-            for slot in slots {
-                let start = values.len();
-                values.resize(start + self.dim, 0.0);
-                unpack(
-                    pack(&pooled[slot * self.dim..][..self.dim]),
-                    &mut values[start..],
-                );
-            }
-        }
-        let found = values.len() / self.dim;
-        (found > 0).then(|| self.place.tensor(values, [found, self.dim]))
     }
 
     /// What a step takes.

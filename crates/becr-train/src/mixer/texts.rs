@@ -31,22 +31,14 @@ pub struct TextReport {
     pub document_words: usize,
     /// Distinct words of queries and documents.
     pub distinct_words: usize,
-    /// Of these, the most frequent ones, whose vectors are computed; those of the others are made of their WordPieces'.
-    pub encoded_words: usize,
 }
 
 impl fmt::Display for TextReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} queries to learn from and {} to measure with, {} documents of {} words, {} distinct words, {} of them \
-             encoded",
-            self.queries,
-            self.held_out,
-            self.documents,
-            self.document_words,
-            self.distinct_words,
-            self.encoded_words
+            "{} queries to learn from and {} to measure with, {} documents of {} words, {} distinct words",
+            self.queries, self.held_out, self.documents, self.document_words, self.distinct_words
         )
     }
 }
@@ -89,12 +81,9 @@ impl Flat {
 
 /// Everything that pseudo-queries are drawn from.
 pub(super) struct Texts {
-    /// WordPieces of all distinct words, by frequency; number 0 is no word and has none. Behind the words stand single
-    /// WordPieces, which words that are not encoded are made of.
+    /// WordPieces of all distinct words; number 0 is no word and has none.
     pieces: Vec<u32>,
     piece_ends: Vec<usize>,
-    /// For each WordPiece of words that are not encoded, its place behind the words.
-    singles: HashMap<u32, u32>,
     /// Which of them are stop words.
     pub(super) stop: Vec<bool>,
     pub(super) documents: Flat,
@@ -154,32 +143,9 @@ impl Texts {
         &self.pieces[start..self.piece_ends[word]]
     }
 
-    /// Distinct words, no word among them, and single WordPieces.
+    /// Distinct words, no word among them.
     pub(super) fn distinct(&self) -> usize {
         self.piece_ends.len()
-    }
-
-    /// The numbers of what is encoded: frequent words and single WordPieces.
-    pub(super) fn encoded(&self) -> impl Iterator<Item = u32> + Clone {
-        let TextReport {
-            distinct_words: words,
-            encoded_words: encoded,
-            ..
-        } = self.report;
-        (1..=encoded as u32).chain(words as u32 + 1..self.distinct() as u32)
-    }
-
-    /// The words that are not encoded, each with the numbers of its WordPieces.
-    pub(super) fn composed(&self) -> impl Iterator<Item = (u32, Vec<u32>)> {
-        let TextReport {
-            distinct_words: words,
-            encoded_words: encoded,
-            ..
-        } = self.report;
-        (encoded as u32 + 1..=words as u32).map(|word| {
-            let pieces = self.pieces(word).iter();
-            (word, pieces.map(|piece| self.singles[piece]).collect())
-        })
     }
 }
 
@@ -229,27 +195,24 @@ impl Reading<'_> {
         self.documents.push(words);
     }
 
-    /// Numbers words anew, the most frequent first, without those that have no WordPieces or too many.
+    /// Numbers words anew, without those that have no WordPieces or too many.
     fn finish(self, word_pieces: &WordPieces) -> Texts {
-        let mut counts = vec![0_u64; self.numbers.len()];
-        for flat in [&self.documents, &self.queries, &self.held_out] {
-            flat.words
-                .iter()
-                .for_each(|&word| counts[word as usize] += 1);
-        }
         let mut words: Vec<(String, u32)> = self.numbers.into_iter().collect();
-        let by_count = |number: u32| (std::cmp::Reverse(counts[number as usize]), number);
-        words.par_sort_unstable_by_key(|(_, number)| by_count(*number));
+        words.par_sort_unstable_by_key(|(_, number)| *number);
         let ids: Vec<Vec<u32>> = words
             .par_iter()
             .map(|(word, _)| word_pieces.pieces(word).ids)
             .collect();
-        let (mut pieces, mut piece_ends) = (Vec::new(), vec![0]);
-        let mut new = vec![NO_WORD; words.len()];
+        let (mut pieces, mut piece_ends, mut new) = (Vec::new(), vec![0], Vec::new());
         let mut stop = vec![false];
-        for (ids, (word, number)) in ids.into_iter().zip(&words) {
-            if (1..=MOST_PIECES).contains(&ids.len()) {
-                new[*number as usize] = piece_ends.len() as u32;
+        for (ids, (word, _)) in ids.into_iter().zip(&words) {
+            let usable = (1..=MOST_PIECES).contains(&ids.len());
+            new.push(if usable {
+                piece_ends.len() as u32
+            } else {
+                NO_WORD
+            });
+            if usable {
                 pieces.extend(ids);
                 piece_ends.push(pieces.len());
                 stop.push(is_stop_word(word));
@@ -266,30 +229,16 @@ impl Reading<'_> {
         let documents = renumbered(&self.documents);
         let queries = renumbered(&self.queries);
         let held_out = renumbered(&self.held_out);
-        let distinct_words = piece_ends.len() - 1;
-        let encoded_words = self.options.words.unwrap_or(usize::MAX).min(distinct_words);
-        let mut singles = HashMap::new();
-        for piece in pieces[piece_ends[encoded_words]..].to_vec() {
-            singles.entry(piece).or_insert_with(|| {
-                let number = piece_ends.len() as u32;
-                pieces.push(piece);
-                piece_ends.push(pieces.len());
-                stop.push(false);
-                number
-            });
-        }
         let report = TextReport {
             queries: queries.len(),
             held_out: held_out.len(),
             documents: documents.len(),
             document_words: documents.words.len(),
-            distinct_words,
-            encoded_words,
+            distinct_words: piece_ends.len() - 1,
         };
         Texts {
             pieces,
             piece_ends,
-            singles,
             stop,
             documents,
             queries,
