@@ -383,6 +383,26 @@ mod tests {
         }
     }
 
+    /// A record may know how many tokens its document has, and keep nothing of them.
+    #[test]
+    fn footprints_of_tokens_may_be_left_out() {
+        let mean = [7; 8];
+        let record = NewRecord {
+            tokens: 12,
+            mean: &mean,
+            ..NewRecord::default()
+        };
+        let bytes = record.encode(RELATIVE).unwrap();
+        let read = Record::decode(&bytes).unwrap();
+        assert_eq!((read.tokens(), read.mean()), (12, &mean[..]));
+        assert!(read.footprints().is_empty() && read.lengths().is_empty());
+        let lengths = NewRecord {
+            lengths: &[1; 12],
+            ..record
+        };
+        assert!(lengths.encode(RELATIVE).unwrap_err().contains("length"));
+    }
+
     #[test]
     fn what_does_not_fit_is_refused() {
         let odd = NewRecord {
