@@ -422,3 +422,26 @@ fn noise(whole: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+#[test]
+fn a_long_build_says_before_it_starts_how_long_it_takes() {
+    let folder = folder();
+    corpus(folder.path(), "large.jsonl", 0..2600);
+    corpus(folder.path(), "small.jsonl", 0..20);
+    let told = index(folder.path(), "large.jsonl", "large", &[]).stderr;
+    assert!(told.contains("at the pace of a short trial"), "{told}");
+    assert!(told.contains(": 2,600 documents of some "), "{told}");
+    assert!(told.contains(" tokens/s"), "{told}");
+    let told = index(folder.path(), "small.jsonl", "small", &[]).stderr;
+    assert!(!told.contains("trial"), "not worth a trial: {told}");
+    let told = index(folder.path(), "large.jsonl", "quiet", &["--quiet"]).stderr;
+    assert!(!told.contains("trial"), "{told}");
+    // `cost` says the same of other collections.
+    let cost = "cost --index small --target-documents 1M --json";
+    let cost = run(folder.path(), &cost.split(' ').collect::<Vec<_>>()).stdout;
+    let cost: serde_json::Value = serde_json::from_str(&cost).unwrap();
+    let time = |name: &str| cost["encoding"][name].as_f64().unwrap();
+    let tokens = cost["measured"]["tokens"].as_f64().unwrap() / 20.0 * 1e6;
+    let seconds = tokens / time("tokens_per_second");
+    assert!((time("seconds") / seconds - 1.0).abs() < 1e-6, "{cost}");
+}

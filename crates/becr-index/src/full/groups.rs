@@ -119,11 +119,10 @@ impl FullBuild<'_> {
         &self,
         index: &LiveIndex,
         list: &GroupList,
-        encoder_id: &str,
+        words: &mut WordCache<'_>,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
-        let mut words = WordCache::open(encoder_id, self.model, self.encoder);
         let store = index.store().clone();
         // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
         let (send, receive) = sync_channel(1);
@@ -142,7 +141,7 @@ impl FullBuild<'_> {
                     if batch.is_empty() {
                         return Ok(());
                     }
-                    let groups = self.encode_batch(&store, batch, &mut words, observer)?;
+                    let groups = self.encode_batch(&store, batch, words, observer)?;
                     send.send(groups).map_err(|_| writer_ended())?;
                 }
             };
