@@ -172,7 +172,7 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         "parts for composed queries need one list of token groups: name it with --groups"
     );
     let model = models::model(args.model.as_deref())?;
-    let encoder = args.backend.open(model.clone())?;
+    let encoder = args.backend.open_new(model.clone())?;
     Ok(build
         .encoder(Arc::new(encoder))
         .keep_text(!args.no_text)
