@@ -445,3 +445,43 @@ fn a_long_build_says_before_it_starts_how_long_it_takes() {
     let seconds = tokens / time("tokens_per_second");
     assert!((time("seconds") / seconds - 1.0).abs() < 1e-6, "{cost}");
 }
+
+/// Hyperplanes, centre and token groups as in the paper, and a head that goes along.
+#[test]
+fn the_papers_choices_can_be_asked_for() {
+    let folder = folder();
+    let at = folder.path();
+    let split = |line: &str| run(at, &line.split(' ').collect::<Vec<_>>());
+    corpus(at, "a.jsonl", 0..40);
+    split("model prepare model --out centred --centre a.jsonl --layers all --bits 64");
+    let paper = "model prepare centred --out paper --no-centre --hyperplanes gaussian --json";
+    split(paper);
+    let config = fs::read_to_string(at.join("paper/config.json")).unwrap();
+    assert!(config.contains("\"gaussian\""), "{config}");
+    let centred = fs::metadata(at.join("centred/model.safetensors")).unwrap();
+    let plain = fs::metadata(at.join("paper/model.safetensors")).unwrap();
+    assert!(plain.len() < centred.len(), "the centre is gone");
+    // Neighbours twice in each of two documents, and a pair at distance 2.
+    let line =
+        |id| format!("{{\"id\": \"{id}\", \"text\": \"river bank loan. river bank loan.\"}}\n");
+    fs::write(at.join("pairs.jsonl"), line("a") + &line("b")).unwrap();
+    let groups = |out: &str, more: &[&str]| {
+        let usual = "index pairs.jsonl --model paper --json --out".split(' ');
+        let arguments = usual.chain([out]).chain(more.iter().copied());
+        let told = run(at, &arguments.collect::<Vec<_>>()).stdout;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told["groups"].as_u64().unwrap()
+    };
+    let near = groups("near", &["--pair-distance", "1"]);
+    let far = groups("far", &[]);
+    let often = groups(
+        "often",
+        &["--count-by", "occurrences", "--min-pair-documents", "4"],
+    );
+    let rare = groups("rare", &["--min-pair-documents", "4"]);
+    assert!(near < far, "{near} {far}");
+    assert!(
+        rare < often,
+        "pairs are met four times, in two documents: {rare} {often}"
+    );
+}

@@ -42,10 +42,12 @@ impl FullBuild<'_> {
     fn count_options(&self, dir: &Path) -> CountOptions {
         let window = self.model.config.settings().window as u32;
         CountOptions {
-            window: if self.options.rules.keep_pairs() {
-                window
-            } else {
-                0
+            window: match (
+                self.options.rules.keep_pairs(),
+                self.options.rules.pair_distance,
+            ) {
+                (false, _) => 0,
+                (true, distance) => distance.unwrap_or(window),
             },
             memory: self.options.memory,
             scratch: dir.to_owned(),
