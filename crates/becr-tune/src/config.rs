@@ -27,7 +27,8 @@ pub struct Config {
     /// Lexical features that may join the head, with weights from 0.
     #[serde(default = "features")]
     pub features: Vec<String>,
-    /// ρ: how strongly weights are pulled towards those of the starting head.
+    /// ρ for 25 queries: how strongly weights are pulled towards those of the starting head. More queries say more, so that
+    /// ρ falls with their number.
     #[serde(default = "pull")]
     pub pull: f64,
     /// How much of the way to the fitted weights is taken, from 0 to 1.

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// A feature that joins with less is left out: it would cost time and change nothing.
 const LEAST_JOINING: f64 = 0.005;
 
+/// The number of queries that the configured pull is for.
+const PULL_QUERIES: f64 = 25.0;
+
 /// A step away from the starting head.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
@@ -31,7 +34,9 @@ pub(crate) struct HeldOut {
 pub(crate) fn step(examples: &[&Example<'_>], parameters: &Parameters, config: &Config) -> Step {
     let start = parameters.start();
     let rows: Vec<_> = examples.iter().map(|example| &example.rows).collect();
-    let fitted = fit(&rows, &start, config.pull);
+    // The pull is as strong as so many queries, however many there are.
+    let pull = config.pull * PULL_QUERIES / rows.len().max(1) as f64;
+    let fitted = fit(&rows, &start, pull);
     let mut multipliers: Vec<f64> = start
         .iter()
         .zip(&fitted)

@@ -6,7 +6,7 @@
 //! relevant candidates shall be likely under softmax(4·c·Σ a·x):
 //!
 //! ```text
-//! minimise  mean over queries of cross-entropy  +  ρ·Σ (a − a₀)²      a ≥ 0
+//! minimise  mean over queries of cross-entropy  +  ρ·25/queries·Σ (a − a₀)²      a ≥ 0
 //! ```
 //!
 //! c brings the scores of the starting head to the size at which they predict best, so that the fit spends no step on that
