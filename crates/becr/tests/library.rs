@@ -69,6 +69,29 @@ fn built(count: usize) -> (TempDir, PathBuf, Index) {
 }
 
 #[test]
+fn the_model_is_read_once_for_many_changes_and_again_when_it_has_changed() {
+    let (folder, path, _) = built(5);
+    let index = Index::open(&path).unwrap();
+    let add = |number| index.add(documents(number..number + 1), Existing::Refuse, &());
+    add(5).unwrap();
+    // The same size and time in the same place: only who reads the file again would notice.
+    let weights = folder.path().join("model").join("model.safetensors");
+    let meta = std::fs::metadata(&weights).unwrap();
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&weights)
+        .unwrap();
+    std::io::Write::write_all(&mut &file, &vec![0xff; meta.len() as usize]).unwrap();
+    file.set_modified(meta.modified().unwrap()).unwrap();
+    add(6).unwrap();
+    file.set_modified(std::time::SystemTime::now()).unwrap();
+    assert!(matches!(add(7), Err(Error::ModelOfIndex { .. })));
+    // Mended, it is taken up again.
+    model(&folder.path().join("model"));
+    add(7).unwrap();
+}
+
+#[test]
 fn clones_and_second_openings_see_what_any_of_them_writes() {
     let (_folder, path, index) = built(20);
     let (clone, second) = (index.clone(), Index::open(&path).unwrap());
