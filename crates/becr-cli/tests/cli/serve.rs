@@ -141,7 +141,10 @@ fn a_damaged_page_does_not_end_the_server() {
     assert!(answers(&served));
     let fall = |served: &Served| {
         let before = worker(served).unwrap();
-        kill_process(before, Signal::BUS).unwrap();
+        // The first takes away the handler with which Rust looks for stack overflows; a real fault comes again by itself.
+        while kill_process(before, Signal::BUS).is_ok() && worker(served) == Some(before) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let limit = std::time::Instant::now() + Duration::from_secs(60);
         while std::time::Instant::now() < limit {
             let now = worker(served);
