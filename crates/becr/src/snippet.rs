@@ -10,7 +10,9 @@ use std::ops::Range;
 const WORDS: usize = 32;
 /// Words that stand out this far are marked.
 const MARKED: f32 = 0.4;
-/// Words before the first marked one that a reader is given, where no sentence begins near it.
+/// A sentence that begins this many words before the best window is shown from its beginning.
+const SENTENCE: usize = 12;
+/// Words before the best window that a reader is given where no sentence begins near it.
 const LEAD: usize = 3;
 
 /// A passage of a document's text.
@@ -81,7 +83,8 @@ fn lead(shading: &Shading, start: usize, length: usize) -> usize {
     let spare = window
         .take_while(|word| word.strength() < MARKED)
         .count()
-        .min(start);
+        .min(start)
+        .min(SENTENCE);
     // The words before the window, and whether a sentence ends between one and the next.
     let begins = |&back: &usize| {
         let at = start - back;
@@ -160,17 +163,20 @@ mod tests {
     #[test]
     fn a_passage_begins_with_a_sentence_or_with_a_few_words_before_the_first_match() {
         let mut similarities = [0.0; 100];
-        (similarities[60], similarities[64]) = (0.9, 0.8);
+        similarities[40] = 0.9;
+        // Too faint to be marked: a few words of these may be lost.
+        similarities[50..72].fill(0.1);
         let mut text = shading(&similarities);
         let snippet = Snippet::of(&text);
-        assert!(snippet.text.starts_with("w30 "), "{}", snippet.text);
-        // A match in the first words of the best window, none in its last.
-        (similarities[33], similarities[30]) = (0.7, 0.1);
-        text = shading(&similarities);
-        let place = text.text.find("w57").unwrap();
-        text.text.replace_range(place - 1..place, ".");
+        assert!(snippet.text.starts_with("w37 "), "{}", snippet.text);
+        let end = text.text_words[34].end;
+        text.text.replace_range(end..=end, ".");
         let snippet = Snippet::of(&text);
-        assert!(snippet.text.contains("w33") && snippet.text.contains("w64"));
+        assert!(snippet.text.starts_with("w35 "), "{}", snippet.text);
+        // No marked word is lost.
+        similarities[71] = 0.9;
+        let snippet = Snippet::of(&shading(&similarities));
+        assert!(snippet.text.starts_with("w40 ") && snippet.text.ends_with("w71"));
     }
 
     #[test]
