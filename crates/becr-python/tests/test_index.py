@@ -84,7 +84,7 @@ def test_a_life(changing: becr.Index) -> None:
     assert check and check.problems == [] and check.documents == before + 2
     stats = changing.stats()
     assert stats["documents"] == before + 2 and stats["per_document"]["tokens"] > 0
-    assert (changing.mode, changing.precision) == ("encoded", "f32")
+    assert (changing.mode, changing.precision) == ("encoded", "int8")
 
 
 def test_opening_twice_and_following(changing: becr.Index) -> None:

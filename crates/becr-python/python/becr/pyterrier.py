@@ -17,7 +17,7 @@ from ._index import Index
 __all__ = ["BECRReranker"]
 
 
-class BECRReranker(pt.Transformer):  # type: ignore[misc]
+class BECRReranker(pt.Transformer):
     """Re-ranks the results of any retriever.
 
     Takes a frame with `qid`, `query` and `docno`, and gives the same rows with new `score` and `rank`. The `score` that
@@ -43,8 +43,9 @@ class BECRReranker(pt.Transformer):  # type: ignore[misc]
         parts = [self._rank(candidates) for _, candidates in inp.groupby("qid", sort=False)]
         columns = [column for column in inp.columns if column not in ("score", "rank")] + ["score", "rank"]
         if not parts:
-            return inp.assign(score=pd.Series(dtype="float64"), rank=pd.Series(dtype="int64"))[columns]
-        return pd.concat(parts, ignore_index=True)[columns]
+            parts = [inp.assign(score=pd.Series(dtype="float64"), rank=pd.Series(dtype="int64"))]
+        ranked: pd.DataFrame = pd.concat(parts, ignore_index=True)[columns]
+        return ranked
 
     def _rank(self, candidates: pd.DataFrame) -> pd.DataFrame:
         # A document that stands twice in a list counts once, by its first row.
@@ -56,7 +57,7 @@ class BECRReranker(pt.Transformer):  # type: ignore[misc]
             given.append({"id": str(docno), **known})
         query = str(candidates["query"].iloc[0])
         ranking = self.index.rerank(query, given, mode=self.mode, **self.options)
-        ranked = candidates.iloc[ranking.places].reset_index(drop=True)
+        ranked: pd.DataFrame = candidates.iloc[ranking.places].reset_index(drop=True)
         return ranked.assign(score=ranking.scores.astype("float64"), rank=range(len(ranked)))
 
 
