@@ -105,7 +105,11 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
         store_bytes: meter.store_bytes()?,
         rows: Vec::new(),
         library: Vec::new(),
-        queries: args.n.iter().map(|&n| (n, data::queries(n, QUERIES))).collect(),
+        queries: args
+            .n
+            .iter()
+            .map(|&n| (n, data::queries(n, QUERIES)))
+            .collect(),
     };
     for &n in &args.n {
         for &candidates in &args.candidates {

@@ -17,7 +17,16 @@ fn a_kept_index_is_whole_and_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let arguments = ["--n", "3", "--candidates", "5", "--documents", "30"];
-    let bench = ["bench", "rank", "--keep", "kept", "--threads", "1,2", "--json", "rank.json"];
+    let bench = [
+        "bench",
+        "rank",
+        "--keep",
+        "kept",
+        "--threads",
+        "1,2",
+        "--json",
+        "rank.json",
+    ];
     let bench = [&bench[..], &arguments].concat();
     let first = run(folder, &bench).stdout;
     assert_eq!(first.lines().count(), 6, "{first}");
@@ -29,7 +38,9 @@ fn a_kept_index_is_whole_and_used_again() {
     let json = std::fs::read_to_string(folder.join("rank.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let threads = json["library"].as_array().unwrap().iter();
-    let threads: Vec<u64> = threads.map(|row| row["threads"].as_u64().unwrap()).collect();
+    let threads: Vec<u64> = threads
+        .map(|row| row["threads"].as_u64().unwrap())
+        .collect();
     assert_eq!(threads, [1, 2]);
     let query = json["queries"]["3"][0].as_str().unwrap();
     let found = run(folder, &["search", "kept", "--mode", "composed", query]).stdout;
