@@ -48,6 +48,7 @@ mod groups;
 mod kernel;
 mod mixer;
 mod native;
+mod pace;
 mod precision;
 mod query;
 mod raw;

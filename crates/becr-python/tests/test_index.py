@@ -99,8 +99,8 @@ def test_opening_twice_and_following(changing: becr.Index) -> None:
 
 
 def test_modes_precision_and_lexical(tmp_path: pathlib.Path) -> None:
-    index = becr.Index.build(TEXTS.items(), tmp_path / "a", mode="encoded", precision="int8", progress=False)
-    assert (index.mode, index.precision) == ("encoded", "int8")
+    index = becr.Index.build(TEXTS.items(), tmp_path / "a", mode="encoded", precision="f32", progress=False)
+    assert (index.mode, index.precision) == ("encoded", "f32")
     with pytest.raises(becr.InvalidInputError, match='mode="encoded"'):
         index.search("bread", mode="composed")
     lexical = becr.Index.build(TEXTS.items(), tmp_path / "b", lexical=True, progress=False)

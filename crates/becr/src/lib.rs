@@ -79,8 +79,8 @@ pub use becr_encoder::{Encoder, Precision};
 pub use becr_groups::Rules;
 pub use becr_index::full::{FullSummary, Shard};
 pub use becr_index::{
-    Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, SourceError, Stage,
-    Verification,
+    Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, Plan, SourceError,
+    Stage, Verification, Work,
 };
 pub use becr_model::{Head, Model, QueryMode};
 pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};

@@ -72,6 +72,9 @@ pub(crate) struct Args {
     compose_documents: bool,
     #[command(flatten)]
     rules: RuleArgs,
+    /// Largest distance of the words of a pair that is kept [default: the model's window]
+    #[arg(long, value_name = "N", conflicts_with_all = ["groups", "lexical_only"], value_parser = clap::value_parser!(u32).range(1..=500))]
+    pair_distance: Option<u32>,
     #[command(flatten)]
     backend: backend::Args,
     /// Print the summary as JSON.
@@ -172,12 +175,15 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         "parts for composed queries need one list of token groups: name it with --groups"
     );
     let model = models::model(args.model.as_deref())?;
-    let encoder = args.backend.open(model.clone())?;
+    let encoder = args.backend.open_new(model.clone())?;
     Ok(build
         .encoder(Arc::new(encoder))
         .keep_text(!args.no_text)
         .group_list(args.groups.clone())
-        .rules(args.rules.rules(&model)?)
+        .rules(becr::Rules {
+            pair_distance: args.pair_distance,
+            ..args.rules.rules(&model)?
+        })
         .query_log(args.rules.query_log()?)
         .count_memory(args.rules.memory())
         .shard(args.shard)

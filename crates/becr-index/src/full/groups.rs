@@ -44,10 +44,12 @@ impl FullBuild<'_> {
     fn count_options(&self, dir: &Path) -> CountOptions {
         let window = self.model.config.settings().window as u32;
         CountOptions {
-            window: if self.options.rules.keep_pairs() {
-                window
-            } else {
-                0
+            window: match (
+                self.options.rules.keep_pairs(),
+                self.options.rules.pair_distance,
+            ) {
+                (false, _) => 0,
+                (true, distance) => distance.unwrap_or(window),
             },
             memory: self.options.memory,
             scratch: dir.to_owned(),
@@ -122,11 +124,10 @@ impl FullBuild<'_> {
         &self,
         index: &LiveIndex,
         list: &GroupList,
-        encoder_id: &str,
+        words: &mut WordCache<'_>,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
-        let mut words = WordCache::open(encoder_id, self.model, self.encoder);
         let store = index.store().clone();
         // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
         let (send, receive) = sync_channel(1);
@@ -145,7 +146,7 @@ impl FullBuild<'_> {
                     if batch.is_empty() {
                         return Ok(());
                     }
-                    let groups = self.encode_batch(&store, batch, &mut words, observer)?;
+                    let groups = self.encode_batch(&store, batch, words, observer)?;
                     send.send(groups).map_err(|_| writer_ended())?;
                 }
             };

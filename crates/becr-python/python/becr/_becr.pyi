@@ -119,7 +119,7 @@ class NativeIndex:
         *,
         model: _Path | None,
         mode: str,
-        precision: str,
+        precision: str | None,
         overwrite: bool,
         keep_text: bool,
         identity: str | None,

@@ -98,7 +98,7 @@ class Index:
         *,
         model: Path | None = None,
         mode: str = "composed",
-        precision: str = "f32",
+        precision: str | None = None,
         overwrite: bool = False,
         keep_text: bool = True,
         identity: str | None = None,
@@ -113,7 +113,7 @@ class Index:
 
         `model` is a directory or `hf:owner/name`, else the bundled one. An index of mode "composed" serves encoded queries
         too; mode "encoded" makes no token groups, builds faster, and serves encoded queries alone. `precision` is "f32"
-        or "int8". With `lexical` nothing is encoded: BM25 alone.
+        or "int8", else as the model says: int8 for the bundled one. With `lexical` nothing is encoded: BM25 alone.
 
         A build can be interrupted (Ctrl-C) at any time. The same build goes on where it stopped if its documents are
         files, a list or a frame, or if `identity` names them: a text that is another for other documents.
