@@ -47,9 +47,9 @@ def test_search_is_that_of_the_program(sample: becr.Index, program: Program) -> 
     expected = [(result["id"], np.float32(result["score"])) for result in told["results"]]
     answer = sample.search("sourdough dense crumb")
     assert [(result.id, np.float32(result.score)) for result in answer] == expected
-    assert answer[0].rank == 1 and answer[-1].rank == len(answer) == 10
+    assert answer[0].rank == 1 and answer[-1].rank == len(answer) == len(expected) > 3
     with pytest.raises(IndexError):
-        answer[10]
+        answer[len(answer)]
 
 
 def test_arrays_are_float32_and_add_up(sample: becr.Index) -> None:

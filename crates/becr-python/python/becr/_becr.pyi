@@ -7,6 +7,17 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "NativeEncoder",
+    "NativeIndex",
+    "Ranking",
+    "SearchAnswer",
+    "SearchResult",
+    "Snippet",
+    "__version__",
+    "evaluate",
+]
+
 __version__: str
 
 _Path = str | os.PathLike[str]
