@@ -425,6 +425,49 @@ fn a_build_with_an_identity_goes_on_and_one_without_leaves_nothing() {
     ));
 }
 
+/// Asks to stop after some documents were encoded.
+struct StopsAfter(RefCell<(bool, u64)>);
+
+impl Observer for StopsAfter {
+    fn begin(&self, stage: Stage, _: Option<u64>) {
+        self.0.borrow_mut().0 = stage == Stage::EncodingDocuments;
+    }
+
+    fn advance(&self, steps: u64) {
+        let (is_encoding, left) = &mut *self.0.borrow_mut();
+        *left = left.saturating_sub(if *is_encoding { steps } else { 0 });
+    }
+
+    fn should_stop(&self) -> bool {
+        self.0.borrow().1 == 0
+    }
+}
+
+#[test]
+fn work_that_is_stopped_keeps_what_it_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let build = || Build::new().model(model.clone()).identity("mine");
+    let after = |documents| StopsAfter(RefCell::new((false, documents)));
+    let stopped = build().run(&path, documents(0..30), &after(7));
+    assert!(matches!(
+        stopped.err().unwrap(),
+        Error::Index(IndexError::Stopped)
+    ));
+    let (index, built) = build().run(&path, documents(0..30), &()).unwrap();
+    assert_eq!((built.documents, built.resumed), (30, 7));
+
+    let stopped = index.add(documents(100..130), Existing::Refuse, &after(5));
+    let Error::Index(IndexError::Incomplete { changed, source }) = stopped.unwrap_err() else {
+        panic!("another error");
+    };
+    assert!(matches!(*source, IndexError::Stopped));
+    assert_eq!(changed.added, 5);
+    assert_eq!(index.view().unwrap().documents().unwrap(), 35);
+    assert!(index.verify().unwrap().problems.is_empty());
+}
+
 #[test]
 fn an_index_built_in_the_place_of_an_open_one_is_followed() {
     let (folder, path, index) = built(20);
