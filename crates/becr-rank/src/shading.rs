@@ -5,6 +5,7 @@ use becr_store::{DocumentStore, Documents, Text};
 use becr_text::lexical::is_stop_word;
 use becr_text::words::Span;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A document's text with the similarity of its words to the query's terms.
@@ -90,7 +91,8 @@ impl Shading {
 
 impl Ranker {
     /// The similarity of every word of a document to every term at the `layer`-th kept layer. Needs the text,
-    /// which the index may have been told not to keep.
+    /// which the index may have been told not to keep. Where only documents' vectors are kept, the same stem is
+    /// similar and nothing else.
     pub fn shading<S>(
         &self,
         query: &RankQuery,
@@ -114,6 +116,9 @@ impl Ranker {
             number,
             reason: "its text was not kept; build the index with texts to see them",
         })?;
+        if self.documents == Documents::Vectors {
+            return Ok(self.same_stems(query, text));
+        }
         let (mut similarities, mut words) = (Vec::new(), Vec::new());
         let candidate = crate::Candidate {
             number,
@@ -168,6 +173,33 @@ impl Ranker {
         };
         shading.stand_out(query);
         Ok(shading)
+    }
+
+    /// Without footprints of tokens: 1 for words of a term's stem, 0 for others.
+    fn same_stems(&self, query: &RankQuery, text: Text) -> Shading {
+        let stems = query
+            .terms()
+            .iter()
+            .map(|term| self.analyzer.stem(&term.word));
+        let stems: Vec<_> = stems.collect();
+        let shaded = |text: &str| -> Vec<ShadedWord> {
+            let words = becr_text::words::words(text).map(|word| {
+                let own = self.analyzer.stem(&word.text);
+                let similarity = |stem: &Cow<'_, str>| if *stem == own { 1.0 } else { 0.0 };
+                ShadedWord {
+                    start: word.span.start,
+                    end: word.span.end,
+                    similarities: stems.iter().map(similarity).collect(),
+                }
+            });
+            words.collect()
+        };
+        Shading {
+            title_words: shaded(&text.title),
+            text_words: shaded(&text.text),
+            title: text.title,
+            text: text.text,
+        }
     }
 
     /// For each token of a document, whether it stands in the title and the place of its word; `None` for

@@ -10,7 +10,7 @@ use crate::{
 use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
 use becr_model::{Head, Model, QueryMode};
-use becr_rank::Ranker;
+use becr_rank::{ListParts, Ranker};
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -209,6 +209,16 @@ impl Index {
         options: &RankOptions,
     ) -> Result<RerankAnswer, Error> {
         self.state(false)?.rerank(query, candidates, options)
+    }
+
+    /// What the scores of a list are made of before they are weighted; see [`View::list_parts`].
+    pub fn list_parts(
+        &self,
+        query: &str,
+        candidates: &[Candidate<'_>],
+        options: &RankOptions,
+    ) -> Result<Option<ListParts>, Error> {
+        self.state(false)?.list_parts(query, candidates, options)
     }
 
     /// Ranks candidates that the index has and texts that it does not have; see [`View::rerank_texts`].

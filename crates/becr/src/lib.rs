@@ -84,7 +84,9 @@ pub use becr_index::{
     Stage, Verification, Work,
 };
 pub use becr_model::{Head, Model, QueryMode};
-pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
+pub use becr_rank::{
+    ANCHOR_WEIGHT, Explanation, ListParts, Part, Parts, PartsRow, Scored, Shading, Variant,
+};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
 pub use decomposition::{DecomposedGroup, QueryDecomposition};

@@ -70,6 +70,11 @@ pub(crate) struct Args {
     /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
     #[arg(long, conflicts_with = "lexical_only")]
     compose_documents: bool,
+    /// Keep one vector of each document and no footprints of its tokens, for collections that are too large for those: 0.2 KB
+    /// a document beside its words and text, whatever its length. Ranking goes by BM25 and vectors, with the same head but for
+    /// its kernels, and does not say which words are near the query.
+    #[arg(long, conflicts_with_all = ["lexical_only", "compose_documents"])]
+    vectors_only: bool,
     #[command(flatten)]
     rules: RuleArgs,
     /// Largest distance of the words of a pair that is kept [default: the model's window]
@@ -188,9 +193,10 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         .count_memory(args.rules.memory())
         .shard(args.shard)
         .mode(mode)
-        .documents(match args.compose_documents {
-            true => Documents::Composed,
-            false => Documents::Encoded,
+        .documents(match (args.compose_documents, args.vectors_only) {
+            (true, _) => Documents::Composed,
+            (false, true) => Documents::Vectors,
+            (false, false) => Documents::Encoded,
         })
         .model(model))
 }

@@ -101,6 +101,9 @@ impl DocumentEncoder<'_> {
     ) -> Result<(), IndexError> {
         match store.header().documents {
             Documents::Encoded => self.encode(documents, emit),
+            Documents::Vectors => self.encode(documents, |document, footprints| {
+                emit(document, footprints.without_tokens())
+            }),
             Documents::Composed => {
                 let composer = Composer::new(store, self.encoder.word_pieces(), &self.hyperplanes);
                 for document in documents {
