@@ -190,16 +190,19 @@ impl Ranker {
                     start: word.span.start,
                     end: word.span.end,
                     similarities: stems.iter().map(similarity).collect(),
+                    strengths: Vec::new(),
                 }
             });
             words.collect()
         };
-        Shading {
+        let mut shading = Shading {
             title_words: shaded(&text.title),
             text_words: shaded(&text.text),
             title: text.title,
             text: text.text,
-        }
+        };
+        shading.stand_out(query);
+        shading
     }
 
     /// For each token of a document, whether it stands in the title and the place of its word; `None` for
