@@ -50,6 +50,20 @@ pub trait Observer {
     fn resumed(&self, steps: u64) {
         self.advance(steps);
     }
+
+    /// Whether to stop, asked after every step: the work then ends with [`IndexError::Stopped`](crate::IndexError). What
+    /// was committed stays, and a build with an identity can be resumed.
+    fn should_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Ends the work if the observer says so.
+pub(crate) fn check_stop(observer: &dyn Observer) -> Result<(), crate::IndexError> {
+    match observer.should_stop() {
+        true => Err(crate::IndexError::Stopped),
+        false => Ok(()),
+    }
 }
 
 impl Observer for () {}

@@ -1,10 +1,11 @@
 //! The principal type: an index, open.
 
+use crate::model_cache::ModelCache;
 use crate::opened::{Opened, Stamp, lock};
 use crate::view::{State, View};
 use crate::{
     Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
-    SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate, models,
+    SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate,
 };
 use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
@@ -23,6 +24,8 @@ pub struct OpenOptions {
     model: Option<Arc<Model>>,
     /// An encoder of that model, on a GPU say.
     encoder: Option<Arc<Encoder>>,
+    /// The model, once it was needed.
+    read: Arc<ModelCache>,
     /// The encoder, once it was needed.
     loaded: Arc<Mutex<Option<Arc<Encoder>>>>,
 }
@@ -82,10 +85,7 @@ impl OpenOptions {
     fn model_of(&self, opened: &Opened) -> Result<Arc<Model>, Error> {
         match &self.model {
             Some(model) => Ok(model.clone()),
-            None => Ok(Arc::new(models::of_manifest(
-                &opened.dir,
-                &opened.manifest,
-            )?)),
+            None => self.read.of_manifest(&opened.dir, &opened.manifest),
         }
     }
 }

@@ -197,7 +197,10 @@ fn words(args: &WordsArgs) -> anyhow::Result<ExitCode> {
         .map(|(id, piece)| (id, TokenGroup::Unigram(piece)))
         .unzip();
     let bar = progress::counting(groups.len() as u64, "WordPieces");
-    let encoded = encoder.groups_observed(&groups, |count| bar.inc(count as u64))?;
+    let encoded = encoder.groups_observed(&groups, |count| {
+        bar.inc(count as u64);
+        anyhow::Ok(())
+    })?;
     bar.finish_and_clear();
     let vectors = encoded.iter().flat_map(|group| &group.packed).copied();
     let width = shape.vector_width();

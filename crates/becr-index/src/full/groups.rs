@@ -4,6 +4,7 @@ use super::documents::writer_ended;
 use super::word_cache::WordCache;
 use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
+use crate::observer::check_stop;
 use crate::spool::{Spool, SpoolWriter};
 use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
@@ -34,6 +35,7 @@ impl FullBuild<'_> {
             counter.add(&[&document.title, &document.text])?;
             spool.push(&document)?;
             observer.advance(1);
+            check_stop(observer)?;
         }
         counter.finish(&dir.join(COUNTS))?;
         spool.finish()
@@ -112,6 +114,7 @@ impl FullBuild<'_> {
             let document = document?;
             counter.add(&[&document.title, &document.text])?;
             observer.advance(1);
+            check_stop(observer)?;
         }
         Ok(counter.finish(out)?)
     }
@@ -183,7 +186,10 @@ impl FullBuild<'_> {
             }
         }
         drop(snapshot);
-        let told = |encoded: usize| observer.advance(encoded as u64);
+        let told = |encoded: usize| {
+            observer.advance(encoded as u64);
+            check_stop(observer)
+        };
         let encoded = self.encoder.groups_observed(&missing, told)?;
         for (group, encoded) in missing.into_iter().zip(&encoded) {
             let values = encoded.footprints.iter().chain(&encoded.packed);
