@@ -214,8 +214,8 @@ fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let server = Server::bind(settings, indexes)?;
     let mut out = output::stdout();
-    writeln!(out, "http://{}", server.address())?;
-    out.flush()?;
+    // Whoever read the address may have closed the pipe before the server was started again: that does not end it.
+    let _ = writeln!(out, "http://{}", server.address()).and_then(|()| out.flush());
     if args.demo {
         output::note("open this address in a browser; Ctrl-C ends it");
     }
