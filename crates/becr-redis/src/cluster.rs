@@ -389,6 +389,26 @@ impl Cluster {
         }
     }
 
+    /// Sends each request once, and takes the answers: an error of a node is its answer. `None` if a node cannot be
+    /// reached.
+    pub(crate) fn once(&self, requests: &[Request]) -> Option<Vec<Value>> {
+        let mut flight = self.start(requests);
+        if !flight.failed.is_empty() {
+            return None;
+        }
+        let mut values = vec![Value::Nil; requests.len()];
+        for mut part in flight.parts.drain(..) {
+            for &place in &part.places {
+                let value = part.connection.recv_response().ok()?;
+                self.received
+                    .fetch_add(wire_bytes(&value), Ordering::Relaxed);
+                values[place] = value;
+            }
+            self.keep(part.node, part.connection);
+        }
+        Some(values)
+    }
+
     /// Asks every master the same, one after the other, until `ask` has no more to ask of it.
     pub(crate) fn each_master(
         &self,

@@ -16,6 +16,7 @@
 //! | `keys` | how rows become keys, and keys slots |
 //! | `row`, `meta` | what a row and a generation look like |
 //! | `reading` | a [`Snapshot`]: the store at one generation |
+//! | `scoring` | lists that the nodes score, where they have the module |
 //! | `writing`, `lease` | one writer at a time; changes that appear as a whole |
 //! | `export` | a whole store into the cluster |
 //!
@@ -52,6 +53,7 @@ mod meta;
 mod options;
 mod reading;
 mod row;
+mod scoring;
 mod scripts;
 mod slots;
 mod store;

@@ -191,7 +191,7 @@ impl Snapshot {
     }
 
     /// What later generations replace is kept for a while only.
-    fn check_age(&self) -> Result<(), ClusterError> {
+    pub(crate) fn check_age(&self) -> Result<(), ClusterError> {
         let (age, limit) = (
             self.taken.elapsed(),
             self.shared.cluster.options().retention / 2,
@@ -429,6 +429,19 @@ impl DocumentStore for Snapshot {
             first += chunk.len();
         }
         Ok(())
+    }
+
+    fn can_score(&self) -> bool {
+        self.shared.module.is_worth_a_try()
+    }
+
+    fn score(
+        &self,
+        query: &[u8],
+        documents: &[(u64, Vec<u8>)],
+    ) -> Result<Option<Vec<Option<Vec<u8>>>>, StoreError> {
+        self.score_there(query, documents)
+            .map_err(|error| self.shared.error(error))
     }
 
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError> {

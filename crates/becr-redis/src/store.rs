@@ -3,6 +3,7 @@
 use crate::cluster::{Cluster, Request, Traffic};
 use crate::keys::IndexKeys;
 use crate::meta::Meta;
+use crate::scoring::ModuleState;
 use crate::{Address, ClusterError, Options, Snapshot};
 use becr_store::{Header, StoreError};
 use redis::{Cmd, Value};
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) cluster: Cluster,
     pub(crate) address: Address,
     pub(crate) path: PathBuf,
+    /// Whether nodes can score.
+    pub(crate) module: ModuleState,
     /// Held by the writer of this process.
     pub(crate) writer: Mutex<()>,
 }
@@ -117,6 +120,7 @@ impl Store {
         })?;
         let shared = Shared {
             path: address.path(),
+            module: ModuleState::new(options.module),
             cluster: Cluster::new(address.clone(), options),
             address,
             writer: Mutex::default(),
@@ -162,6 +166,11 @@ impl Store {
     /// Bytes that went over the network since the store was opened.
     pub fn traffic(&self) -> Traffic {
         self.shared.cluster.traffic()
+    }
+
+    /// Whether the last list was scored by the nodes; `None` before the first.
+    pub fn scores_there(&self) -> Option<bool> {
+        self.shared.module.last()
     }
 
     /// The files that came with the index: names and contents, checked.

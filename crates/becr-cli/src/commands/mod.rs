@@ -2,6 +2,11 @@
 
 mod bench;
 mod change;
+#[cfg(feature = "redis")]
+mod cluster;
+#[cfg(not(feature = "redis"))]
+#[path = "cluster_absent.rs"]
+mod cluster;
 mod corpus;
 mod cost;
 mod demo;
@@ -62,6 +67,8 @@ pub(crate) enum Command {
     Compact(change::CompactArgs),
     /// Join indexes that were built as parts of one collection
     Merge(change::MergeArgs),
+    Export(cluster::ExportArgs),
+    Import(cluster::ImportArgs),
     Stats(stats::Args),
     Verify(verify::Args),
     /// Count and choose token groups, for builds in several parts
@@ -95,6 +102,7 @@ impl Command {
             Self::Delete(args) => Some(args.index()),
             Self::Compact(args) => Some(args.index()),
             Self::Merge(args) => args.index(),
+            Self::Export(args) => Some(args.index()),
             Self::Stats(args) => Some(args.index()),
             Self::Verify(args) => Some(args.index()),
             Self::Cost(args) => args.index(),
@@ -119,6 +127,10 @@ impl Command {
             }
             Self::Delete(_) => Some("the same command deletes what is still there"),
             Self::Compact(_) => Some("the index is as it was; the same command starts over"),
+            Self::Export(_) => {
+                Some("what is done is kept; the same command goes on where it stopped")
+            }
+            Self::Import(_) => Some("nothing was written; the same command starts over"),
             Self::Merge(_) => Some("nothing was written; the same command starts over"),
             _ => None,
         }
@@ -147,6 +159,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Delete(args) => change::delete(args),
         Command::Compact(args) => change::compact(args),
         Command::Merge(args) => change::merge(args),
+        Command::Export(args) => cluster::export(args),
+        Command::Import(args) => cluster::import(args),
         Command::Stats(args) => stats::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Groups(command) => token_groups::run(command),
