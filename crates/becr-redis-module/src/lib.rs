@@ -48,7 +48,10 @@ fn score(context: &Context, arguments: Vec<RedisString>) -> RedisResult {
         let scored = scored.unwrap_or_else(|_| Err("ERR scoring failed".to_owned()));
         thread.reply(match scored {
             Ok(documents) => Ok(RedisValue::Array(
-                documents.into_iter().map(RedisValue::StringBuffer).collect(),
+                documents
+                    .into_iter()
+                    .map(RedisValue::StringBuffer)
+                    .collect(),
             )),
             Err(reason) => Err(RedisError::String(reason)),
         });
@@ -59,7 +62,11 @@ fn score(context: &Context, arguments: Vec<RedisString>) -> RedisResult {
 fn start(_: &Context, arguments: &[RedisString]) -> Status {
     let threads = match arguments.first() {
         None => Some(THREADS),
-        Some(threads) => threads.to_string_lossy().parse().ok().filter(|&n| (1..=256).contains(&n)),
+        Some(threads) => threads
+            .to_string_lossy()
+            .parse()
+            .ok()
+            .filter(|&n| (1..=256).contains(&n)),
     };
     match threads {
         Some(threads) => {
@@ -72,7 +79,13 @@ fn start(_: &Context, arguments: &[RedisString]) -> Status {
 
 // SAFETY: the code that the macro makes hands pointers between Redis and the functions above as redis-module documents
 // it; there is no unsafe block of ours.
-#[allow(unsafe_code, missing_docs, unreachable_pub, clippy::undocumented_unsafe_blocks, clippy::all)]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::undocumented_unsafe_blocks,
+    clippy::all
+)]
 mod registered {
     use super::{score, start};
 

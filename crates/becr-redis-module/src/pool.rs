@@ -24,7 +24,10 @@ impl Pool {
             std::thread::spawn(move || {
                 let mut work = RemoteWorkspace::default();
                 loop {
-                    let task = received.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                    let task = received
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .recv();
                     let Ok(task) = task else { return };
                     waiting.fetch_sub(1, Ordering::Relaxed);
                     task(&mut work);
@@ -45,6 +48,10 @@ impl Pool {
     pub(crate) fn run(&self, task: Task) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         // The threads never end, so there is always somebody who takes it.
-        let _ = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).send(task);
+        let _ = self
+            .tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .send(task);
     }
 }

@@ -61,7 +61,10 @@ fn seen(bytes: &[u8], generation: u64) -> Found {
     let Some(since) = bytes.first_chunk().map(|since| u64::from_be_bytes(*since)) else {
         return Found::Elsewhere;
     };
-    match (bytes.len() >= HEADER && since <= generation, bytes.get(HEADER - 1)) {
+    match (
+        bytes.len() >= HEADER && since <= generation,
+        bytes.get(HEADER - 1),
+    ) {
         (true, Some(0)) => Found::Absent,
         (true, Some(_)) => Found::Record(bytes[HEADER..].to_vec()),
         _ => Found::Elsewhere,
@@ -81,7 +84,10 @@ mod tests {
         assert_eq!(seen(&row(3, 0), 3), Found::Absent);
         assert_eq!(seen(&row(4, 1), 3), Found::Elsewhere);
         assert_eq!(seen(b"short", 3), Found::Elsewhere);
-        assert_eq!(mark_of(b"becr:{a.1.2.3}:R35").unwrap(), b"becr:{a.1.2.3}:mark");
+        assert_eq!(
+            mark_of(b"becr:{a.1.2.3}:R35").unwrap(),
+            b"becr:{a.1.2.3}:mark"
+        );
         assert_eq!(mark_of(b"other"), None);
     }
 }

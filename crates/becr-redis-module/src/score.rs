@@ -21,7 +21,9 @@ impl Job {
     /// Reads the arguments, the command's name among them; the query itself is read on a thread.
     pub(crate) fn new<A: Deref<Target = [u8]>>(arguments: &[A]) -> Result<Self, &'static str> {
         let [_, query, generation, documents @ ..] = arguments else {
-            return Err("wrong number of arguments: BECR.SCORE query generation key extras [key extras …]");
+            return Err(
+                "wrong number of arguments: BECR.SCORE query generation key extras [key extras …]",
+            );
         };
         let (pairs, []) = documents.as_chunks::<2>() else {
             return Err("every key needs what its candidate alone has");
@@ -29,11 +31,16 @@ impl Job {
         if pairs.len() > MOST {
             return Err("too many keys");
         }
-        let generation = std::str::from_utf8(generation).ok().and_then(|text| text.parse().ok());
+        let generation = std::str::from_utf8(generation)
+            .ok()
+            .and_then(|text| text.parse().ok());
         Ok(Self {
             query: query.to_vec(),
             generation: generation.ok_or("the generation is not a number")?,
-            documents: pairs.iter().map(|[key, extras]| (key.to_vec(), extras.to_vec())).collect(),
+            documents: pairs
+                .iter()
+                .map(|[key, extras]| (key.to_vec(), extras.to_vec()))
+                .collect(),
         })
     }
 

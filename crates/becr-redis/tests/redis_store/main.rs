@@ -1,5 +1,6 @@
 //! The store against real servers.
 
+mod ranking;
 mod servers;
 
 use becr_redis::{Options, Store, export};
@@ -19,7 +20,11 @@ fn options() -> Options {
 }
 
 fn header() -> Header {
-    Header::new("encoder-1", Shape::new(1, 32), 3)
+    header_of(Shape::new(1, 32))
+}
+
+fn header_of(shape: Shape) -> Header {
+    Header::new("encoder-1", shape, 3)
 }
 
 /// Makes stores of new names on a server.
