@@ -6,7 +6,7 @@ use crate::{Error, Index};
 use becr_index::manifest::Manifest;
 use becr_index::{IndexError, Observer, Stage};
 use becr_redis::{Exported, Options, Store};
-use becr_store::{StoreContents, Table};
+use becr_store::{StoreContents, StoreError, Table};
 use std::fs;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ impl Opened {
     /// Opens an index in a cluster. Its files (`becr.json`, head, tokenizer) come into a temporary folder, which goes with it.
     pub(crate) fn open_cluster(address: &str, options: Options) -> Result<Self, Error> {
         let store = Store::open_with(address, options)?;
-        let folder = tempfile::tempdir().map_err(IndexError::io(
+        let folder = tempfile::tempdir().map_err(StoreError::io(
             &std::env::temp_dir(),
             "cannot make a folder for the files of an index in a cluster",
         ))?;
@@ -30,14 +30,12 @@ impl Opened {
             edition: store.snapshot()?.edition(),
             ..Manifest::read(&dir)?
         };
-        let stamp = Stamp::of(&dir).map_err(IndexError::io(&dir, "cannot read"))?;
+        let stamp = Stamp::of(&dir).map_err(StoreError::io(&dir, "cannot read"))?;
         let path = store.path().to_owned();
-        let opened = Self::new(dir, manifest, stamp, Some(Backing::Cluster(store)));
-        Ok(Self {
-            path,
-            folder: Some(folder),
-            ..opened
-        })
+        let mut opened = Self::new(dir, manifest, stamp, Some(Backing::Cluster(store)));
+        opened.path = path;
+        opened.folder = Some(folder);
+        Ok(opened)
     }
 }
 
@@ -54,7 +52,7 @@ fn write_files(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Error> 
             .parent()
             .map_or(Ok(()), fs::create_dir_all)
             .and_then(|()| fs::write(&path, bytes));
-        written.map_err(IndexError::io(&path, "cannot write"))?;
+        written.map_err(StoreError::io(&path, "cannot write"))?;
     }
     Ok(())
 }
@@ -106,12 +104,12 @@ fn files_of(dir: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
         match fs::read(&path) {
             Ok(bytes) => Ok(Some((name, bytes))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(IndexError::io(&path, "cannot read")(error)),
+            Err(error) => Err(StoreError::io(&path, "cannot read")(error)),
         }
     };
     let mut names = vec!["becr.json".to_owned(), "groups.list".to_owned()];
     let folder = dir.join("model");
-    let entries = fs::read_dir(&folder).map_err(IndexError::io(&folder, "cannot read"))?;
+    let entries = fs::read_dir(&folder).map_err(StoreError::io(&folder, "cannot read"))?;
     let mut model: Vec<String> = entries
         .flatten()
         .map(|entry| format!("model/{}", entry.file_name().to_string_lossy()))

@@ -12,7 +12,7 @@ use becr_rank::{MixedQuery, RankWorkspace, Ranker};
 use becr_store::StoreContents;
 use becr_text::pieces::WordPieces;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -268,7 +268,8 @@ impl Opened {
             Snapshot::Cluster(snapshot) if snapshot.edition() == self.manifest.edition => Ok(()),
             #[cfg(feature = "redis")]
             Snapshot::Cluster(_) => {
-                self.is_outdated.store(true, Ordering::Relaxed);
+                self.is_outdated
+                    .store(true, std::sync::atomic::Ordering::Relaxed);
                 Err(becr_store::StoreError::Replaced(self.path.clone()).into())
             }
         }

@@ -359,8 +359,10 @@ impl RankerCache {
         if let Some((_, ranker)) = lock().iter().find(|(known, _)| *known == key) {
             return Ok(ranker.clone());
         }
-        let head = Head::from_json(head, Path::new("head of a query"));
-        let head = head.map_err(|_| "its head cannot be read")?;
+        // Not by its format: a head in memory may have keys of a later one than it names.
+        let head: Head = serde_json::from_slice(head).map_err(|_| "its head cannot be read")?;
+        let checked = head.check(Path::new("head of a query"));
+        checked.map_err(|_| "its head has numbers that are none")?;
         // Words are split before a query is sent: no vocabulary is needed here.
         let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "none");
         let pieces = pieces.map_err(|_| UNREADABLE)?;

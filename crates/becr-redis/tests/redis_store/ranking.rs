@@ -45,12 +45,18 @@ fn dice(seed: &mut u64) -> u64 {
 }
 
 fn bytes(seed: &mut u64, count: usize) -> Vec<u8> {
-    (0..count).map(|_| dice(seed) as u8).collect()
+    let words = (0..count.div_ceil(8)).flat_map(|_| dice(seed).to_le_bytes());
+    words.take(count).collect()
 }
 
 /// Documents of random words and footprints.
 pub(crate) fn collection(documents: usize, tokens: usize) -> becr_memory::Store {
     let store = becr_memory::Store::new(header_of(SHAPE));
+    fill(&store, documents, tokens);
+    store
+}
+
+fn fill<S: WriteStore>(store: &S, documents: usize, tokens: usize) {
     let mut seed = 7;
     let mut update = store.update().unwrap();
     for (at, word) in WORDS.iter().enumerate() {
@@ -82,7 +88,6 @@ pub(crate) fn collection(documents: usize, tokens: usize) -> becr_memory::Store 
         update.put(&document).unwrap();
     }
     update.commit().unwrap();
-    store
 }
 
 pub(crate) fn ranker() -> Ranker {
@@ -260,4 +265,95 @@ fn the_module_refuses_what_it_cannot_read() {
         assert!(answer.contains("ERR"), "{words:?}: {answer}");
     }
     assert_eq!(server.ask(&["ping"]), "PONG");
+}
+
+/// What a query costs at W(3), 150 documents of 857 tokens at five layers and three query words: milliseconds and bytes over
+/// the network, embedded, read and scored by the nodes. Not a test of speed, which is printed:
+/// `cargo test --release --test redis_store -- --ignored --nocapture w3`.
+#[test]
+#[ignore = "a benchmark"]
+#[allow(clippy::print_stdout)]
+fn w3() {
+    const DOCUMENTS: usize = 1000;
+    const CANDIDATES: usize = 150;
+    const QUERIES: usize = 40;
+    let (true, Some(module)) = (servers::are_there(), module()) else {
+        return;
+    };
+    let cluster = SixNodes::start(&["--loadmodule", &module.display().to_string()]);
+    let folder = tempfile::tempdir().unwrap();
+    let embedded = becr_lmdb::Store::create(folder.path(), &header_of(SHAPE)).unwrap();
+    fill(&embedded, DOCUMENTS, 857);
+    let begun = Instant::now();
+    let exported = export(
+        &embedded.snapshot().unwrap(),
+        &[],
+        &cluster.url("w"),
+        Options::default(),
+        &mut |_| {},
+    );
+    let exported = exported.unwrap();
+    let seconds = begun.elapsed().as_secs_f64();
+    println!(
+        "exported {} documents, {} MB in {seconds:.1} s",
+        exported.documents,
+        exported.bytes / 1_000_000
+    );
+    let open = |module| {
+        let options = Options {
+            module,
+            ..Options::default()
+        };
+        Store::open_with(&cluster.url("w"), options).unwrap()
+    };
+    let (read, there) = (open(false), open(true));
+    let ranker = ranker();
+    let mut seed = 99;
+    let lists: Vec<Vec<String>> = (0..QUERIES)
+        .map(|_| {
+            let first = dice(&mut seed) as usize;
+            (0..CANDIDATES)
+                .map(|n| ((first + n * 37) % DOCUMENTS).to_string())
+                .collect()
+        })
+        .collect();
+    let measure = |ask: &dyn Fn(&[&str]) -> Vec<Option<Scored>>| {
+        let mut times: Vec<f64> = Vec::new();
+        let mut scores = Vec::new();
+        for list in &lists {
+            let ids: Vec<&str> = list.iter().map(String::as_str).collect();
+            let begun = Instant::now();
+            scores.push(ask(&ids));
+            times.push(begun.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], times[times.len() / 4], scores)
+    };
+    let text = "river bank money";
+    let (median, quarter, expected) =
+        measure(&|ids| rank(&ranker, &embedded.snapshot().unwrap(), text, ids).unwrap());
+    println!("embedded    {median:8.2} ms (best quarter {quarter:.2})");
+    let mut moved = Vec::new();
+    for (name, store) in [("read", &read), ("module", &there)] {
+        // Connections stand, and scripts are compiled.
+        let ids: Vec<&str> = lists[0].iter().map(String::as_str).collect();
+        rank(&ranker, &store.snapshot().unwrap(), text, &ids).unwrap();
+        let before = store.traffic();
+        let (median, quarter, scores) =
+            measure(&|ids| rank(&ranker, &store.snapshot().unwrap(), text, ids).unwrap());
+        let after = store.traffic();
+        let sent = (after.sent - before.sent) / QUERIES as u64;
+        let received = (after.received - before.received) / QUERIES as u64;
+        println!(
+            "{name:<11} {median:8.2} ms (best quarter {quarter:.2}), {sent} bytes there, {received} back"
+        );
+        assert_eq!(scores, expected);
+        moved.push(sent + received);
+    }
+    println!(
+        "the module moves {:.0} times fewer bytes",
+        moved[0] as f64 / moved[1] as f64
+    );
+    assert_eq!(there.scores_there(), Some(true));
+    assert!(moved[0] >= 50 * moved[1], "{moved:?}");
 }
