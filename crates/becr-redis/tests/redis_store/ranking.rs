@@ -258,7 +258,7 @@ fn the_module_refuses_what_it_cannot_read() {
         &["becr.score", "x", "1", "key"],
         &["becr.score", "x", "-1", "key", ""],
         &["becr.score", "x", "1", "key", "extras"],
-        &["becr.score", "\u{1}\u{0}\u{0}", "1", "key", "extras"],
+        &["becr.score", "\u{1}\u{2}\u{3}", "1", "key", "extras"],
         &["becr.score", "", "1", "", ""],
     ] {
         let answer = server.ask(words);
