@@ -23,9 +23,6 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
         Error::EncodedOnly(_) => {
             Some("--mode encoded, or `becr index` without --mode encoded builds one for both")
         }
-        Error::NoFirstStage(_) => {
-            Some("`becr search --first-stage-of DIR`, or `becr rerank` with a run")
-        }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
         Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
         Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),

@@ -47,7 +47,6 @@ fn version() -> &'static str {
 
 fn described() -> String {
     let features: Vec<&str> = [
-        ("redis", cfg!(feature = "redis")),
         ("serve", cfg!(feature = "serve")),
         ("train", cfg!(feature = "train")),
         ("burn", cfg!(feature = "burn")),

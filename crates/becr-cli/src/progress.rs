@@ -234,8 +234,6 @@ impl Observer for Stages {
             Stage::EncodingGroups => "token groups encoded",
             Stage::EncodingDocuments => "documents encoded",
             Stage::Merging => "documents merged",
-            Stage::Exporting => "rows exported",
-            Stage::Importing => "documents imported",
             Stage::Compacting => "documents written anew",
             Stage::Finishing => "finishing",
             _ => "working",

@@ -83,19 +83,7 @@ impl RankArgs {
 
     /// Opens an index, to be ranked with or not.
     pub(crate) fn open(&self, index: &Path) -> anyhow::Result<Index> {
-        self.open_beside(index, None)
-    }
-
-    /// The same; candidates of an index in a cluster are found by the first stage of another one.
-    pub(crate) fn open_beside(
-        &self,
-        index: &Path,
-        first_stage: Option<&Path>,
-    ) -> anyhow::Result<Index> {
         let mut options = OpenOptions::new();
-        if let Some(first_stage) = first_stage {
-            options = options.first_stage(first_stage);
-        }
         if let Some(head) = &self.head {
             options = options.head(Head::read(head)?);
         }

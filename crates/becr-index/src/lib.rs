@@ -5,7 +5,7 @@
 //! | [`first_stage`] | BM25 over title and body, on `tantivy` |
 //! | [`full`] | token groups and documents encoded and stored, with resume |
 //! | [`live`] | the one writer of an index: store and first stage published together |
-//! | [`add`](add()), [`delete`], [`compact`], [`merge`], [`import`] | what changes an index |
+//! | [`add`](add()), [`delete`], [`compact`], [`merge`] | what changes an index |
 //! | [`sync`] | bringing an index in step with a whole collection |
 //! | [`verify`](verify()) | checking a whole index |
 //! | [`staging`] | a build that appears whole or not at all |
@@ -38,7 +38,6 @@ mod files;
 pub mod first_stage;
 pub mod full;
 mod head;
-mod import;
 mod intake;
 pub mod live;
 pub mod manifest;
@@ -60,7 +59,6 @@ pub use document::{Document, IntoDocument, SourceError};
 pub use error::IndexError;
 pub use files::FileSum;
 pub use head::head_of;
-pub use import::import;
 pub use intake::MAX_ID_BYTES;
 pub use merge::merge;
 pub use observer::{Observer, Stage};

@@ -76,7 +76,7 @@ pub fn merge(
 }
 
 /// The token groups of a part; `None` if it was built without.
-pub(crate) fn group_list(part: &Path, mode: QueryMode) -> Result<Option<GroupList>, IndexError> {
+fn group_list(part: &Path, mode: QueryMode) -> Result<Option<GroupList>, IndexError> {
     match mode {
         QueryMode::Composed => Ok(Some(GroupList::open(&part.join(crate::full::GROUP_LIST))?)),
         QueryMode::Encoded => Ok(None),
@@ -157,7 +157,7 @@ fn copy_documents(
 }
 
 /// Copies what an index holds beside store and first stage.
-pub(crate) fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
+fn copy_rest(from: &Path, to: &Path) -> Result<(), IndexError> {
     let manifest = Manifest {
         edition: 0,
         ..Manifest::read(from)?

@@ -16,10 +16,6 @@ pub enum Stage {
     EncodingDocuments,
     /// Documents of parts are copied.
     Merging,
-    /// Rows are written to a cluster.
-    Exporting,
-    /// Documents are copied from a cluster.
-    Importing,
     /// Contents are written anew without free space.
     Compacting,
     /// The last merges and syncs.

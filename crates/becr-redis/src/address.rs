@@ -96,7 +96,7 @@ impl FromStr for Address {
         };
         if is_tls && !cfg!(feature = "tls") {
             return Err(refused(
-                "this program was built without TLS (the feature `redis-tls`)",
+                "this program was built without TLS (the feature `tls` of becr-redis)",
             ));
         }
         let (login, rest) = match rest.rsplit_once('@') {

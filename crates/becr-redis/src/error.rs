@@ -50,7 +50,7 @@ pub enum ClusterError {
     Reply(&'static str),
     /// There is no index of that name.
     #[error(
-        "there is no index of this name in the cluster; `becr export` and `becr index --out` write one"
+        "there is no index of this name in the cluster; `becr_redis::export` writes one"
     )]
     NoIndex,
     /// The description of the index cannot be read.

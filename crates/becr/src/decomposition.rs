@@ -36,7 +36,8 @@ impl View {
             .take(MAX_QUERY_WORDS)
             .collect();
         let decomposed = Query::from_words(&words, &ranker.decomposition(Variant::Becr));
-        let has = |group: &TokenGroup| -> Result<bool, Error> { Ok(snapshot.has_group(group)?) };
+        let has =
+            |group: &TokenGroup| -> Result<bool, Error> { Ok(snapshot.group(group)?.is_some()) };
         let mut groups = Vec::with_capacity(decomposed.groups.len());
         for group in &decomposed.groups {
             let found = has(group)?;

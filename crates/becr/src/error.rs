@@ -55,24 +55,6 @@ pub enum Error {
     /// There is no model to build with: none was given, and none is built into this program.
     #[error("no model was given, and this program was built without the bundled one")]
     NoModel,
-    /// Something was asked of an index in a cluster that only one in a directory can do.
-    #[error(
-        "{}: this cannot be done with an index in a cluster; do it with the index in a directory and export that again, or \
-         import this one", .0.display()
-    )]
-    InCluster(PathBuf),
-    /// An index was expected in a cluster.
-    #[error("{}: expected the address of an index in a cluster, redis://host:port/name", .0.display())]
-    NotInCluster(PathBuf),
-    /// Clusters were left out of this program.
-    #[error("this program was built without the feature `redis`, which indexes in a cluster need")]
-    NoClusters,
-    /// A search in a cluster, which ranks and does not find.
-    #[error(
-        "{}: an index in a cluster ranks candidates and has no first stage to find them; name an index that has one, or bring \
-         candidates of your own", .0.display()
-    )]
-    NoFirstStage(PathBuf),
     /// A state of the index that nobody has kept.
     #[error(
         "generation {asked} of the index is gone, the newest is {newest}; keep a view to ask about what it found"

@@ -86,11 +86,7 @@ impl View {
         options: &ExplainOptions,
     ) -> Result<ExplainAnswer, Error> {
         let ranking = self.ranking(&options.rank)?;
-        // Without a first stage the list is what is asked for.
-        let hits = match self.has_first_stage() {
-            true => self.hits(query, options.depth)?,
-            false => Vec::new(),
-        };
+        let hits = self.hits(query, options.depth)?;
         let mut candidates: Vec<Candidate<'_>> = hits.iter().map(Candidate::of_hit).collect();
         for &id in documents {
             if !candidates.iter().any(|candidate| candidate.id == id) {

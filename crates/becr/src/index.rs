@@ -12,7 +12,6 @@ use becr_model::{Head, Model, QueryMode};
 use becr_rank::Ranker;
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
 /// How an index is opened.
@@ -24,11 +23,6 @@ pub struct OpenOptions {
     model: Option<Arc<Model>>,
     /// An encoder of that model, on a GPU say.
     encoder: Option<Arc<Encoder>>,
-    /// An index whose first stage finds candidates for one in a cluster.
-    pub(crate) first_stage: Option<PathBuf>,
-    /// How a cluster is asked.
-    #[cfg(feature = "redis")]
-    pub(crate) cluster: becr_redis::Options,
     /// The encoder, once it was needed.
     loaded: Arc<Mutex<Option<Arc<Encoder>>>>,
 }
@@ -59,43 +53,16 @@ impl OpenOptions {
         self
     }
 
-    /// An index whose first stage finds the candidates: for an index in a cluster, which has none of its own.
-    pub fn first_stage(mut self, index: impl Into<PathBuf>) -> Self {
-        self.first_stage = Some(index.into());
-        self
-    }
-
-    /// How a cluster is asked.
-    #[cfg(feature = "redis")]
-    pub fn cluster(mut self, options: becr_redis::Options) -> Self {
-        self.cluster = options;
-        self
-    }
-
-    /// Opens the index in `path`, a directory or, with the feature `redis`, `redis://host:port[,host:port…]/name`.
+    /// Opens the index in `path`.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Index, Error> {
         Index::with_options(path.as_ref(), self)
-    }
-
-    fn opened(&self, path: &Path, before: Option<&Opened>) -> Result<Opened, Error> {
-        #[cfg(feature = "redis")]
-        if let Some(address) = crate::cluster::address(path) {
-            return Opened::open_cluster(address, self.cluster.clone());
-        }
-        if path
-            .to_str()
-            .is_some_and(|path| path.starts_with("redis://") || path.starts_with("rediss://"))
-        {
-            return Err(Error::NoClusters);
-        }
-        Opened::open(path, before)
     }
 
     /// The encoder of an index's model, loaded when first asked for.
     pub(crate) fn encoder_of(&self, opened: &Opened) -> Result<Arc<Encoder>, Error> {
         if let Some(encoder) = &self.encoder {
             let asked = encoder.backend().precision();
-            opened.manifest.check_precision(&opened.path, asked)?;
+            opened.manifest.check_precision(&opened.dir, asked)?;
             return Ok(encoder.clone());
         }
         let mut loaded = lock(&self.loaded);
@@ -116,7 +83,7 @@ impl OpenOptions {
         match &self.model {
             Some(model) => Ok(model.clone()),
             None => Ok(Arc::new(models::of_manifest(
-                &opened.path,
+                &opened.dir,
                 &opened.manifest,
             )?)),
         }
@@ -153,7 +120,7 @@ impl Index {
     }
 
     fn with_options(path: &Path, options: OpenOptions) -> Result<Self, Error> {
-        let opened = Arc::new(options.opened(path, None)?);
+        let opened = Arc::new(Opened::open(path, None)?);
         let inner = Inner {
             path: path.to_owned(),
             options: Arc::new(options),
@@ -174,12 +141,10 @@ impl Index {
     pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
         let mut held = lock(&self.inner.opened);
         // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
-        let is_newer = match held.is_in_cluster() {
-            true => held.is_outdated.load(Ordering::Relaxed),
-            false => Stamp::of(&self.inner.path).is_ok_and(|stamp| stamp != held.stamp),
-        };
-        if is_newer {
-            *held = Arc::new(self.inner.options.opened(&self.inner.path, Some(&held))?);
+        if let Ok(stamp) = Stamp::of(&self.inner.path)
+            && stamp != held.stamp
+        {
+            *held = Arc::new(Opened::open(&self.inner.path, Some(&held))?);
         }
         Ok(held.clone())
     }
@@ -187,9 +152,7 @@ impl Index {
     /// Looks for the newest state, opens it if it is not open, and says which it is. Calls do this by themselves; an
     /// index that was removed, or cannot be read any more, is an error here.
     pub fn reload(&self) -> Result<Generation, Error> {
-        if !self.opened()?.is_in_cluster() {
-            becr_index::manifest::Manifest::read(&self.inner.path)?;
-        }
+        becr_index::manifest::Manifest::read(&self.inner.path)?;
         Ok(self.view()?.generation())
     }
 
@@ -331,17 +294,9 @@ impl Index {
 
     /// Refuses an index that can only be built anew: a lexical one.
     pub fn check_changeable(&self) -> Result<(), Error> {
-        match &self.opened()?.store {
-            Some(store) => store.embedded(&self.inner.path).map(|_| ()),
+        match self.opened()?.store {
+            Some(_) => Ok(()),
             None => Err(becr_index::IndexError::Lexical(self.inner.path.clone()).into()),
-        }
-    }
-
-    /// Refuses an index in a cluster.
-    fn check_in_directory(&self) -> Result<(), Error> {
-        match self.opened()?.is_in_cluster() {
-            true => Err(Error::InCluster(self.inner.path.clone())),
-            false => Ok(()),
         }
     }
 
@@ -387,7 +342,6 @@ impl Index {
 
     /// Deletes documents, all in one generation; returns the ids that the index did not have.
     pub fn delete(&self, ids: &[String]) -> Result<(Changed, Vec<String>), Error> {
-        self.check_in_directory()?;
         let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
         let deleted = becr_index::delete(&mut live, ids)?;
         if let Err(error) = live.finish() {
@@ -400,7 +354,6 @@ impl Index {
     /// Writes the contents anew, without free space and deleted documents. Returns the size in bytes before and after.
     /// Searches go on meanwhile, and then follow.
     pub fn compact(&self, observer: &dyn Observer) -> Result<(u64, u64), Error> {
-        self.check_in_directory()?;
         let sizes = becr_index::compact(&self.inner.path, observer)?;
         tracing::info!(before = sizes.0, after = sizes.1, "compacted");
         Ok(sizes)
@@ -411,7 +364,6 @@ impl Index {
     /// Opening an index trusts the pages of its store, which are mapped into memory: of a damaged one, whoever searches it
     /// may be ended by a signal, as with any mapped file. The command `becr` reads in a child process for that reason.
     pub fn verify(&self) -> Result<Verification, Error> {
-        self.check_in_directory()?;
         Ok(becr_index::verify(&self.inner.path)?)
     }
 }

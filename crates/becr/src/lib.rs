@@ -56,10 +56,7 @@
 //! Checksums cover every record that is read. The pages of the store's own trees have none: an index whose file was
 //! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
 
-mod backing;
 mod build;
-#[cfg(feature = "redis")]
-mod cluster;
 mod decomposition;
 mod error;
 mod explain;
@@ -78,7 +75,6 @@ mod sync;
 mod texts;
 mod view;
 
-pub use backing::Snapshot;
 pub use becr_encoder::{Encoder, Precision};
 pub use becr_groups::Rules;
 pub use becr_index::full::{FullSummary, Shard};
@@ -88,12 +84,8 @@ pub use becr_index::{
 };
 pub use becr_model::{Head, Model, QueryMode};
 pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
-#[cfg(feature = "redis")]
-pub use becr_redis::{Exported, Options as ClusterOptions, Traffic};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
-#[cfg(feature = "redis")]
-pub use cluster::import;
 pub use decomposition::{DecomposedGroup, QueryDecomposition};
 pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};

@@ -1,6 +1,5 @@
 //! An edition of an index, opened: what its states have in common.
 
-use crate::backing::{Backing, Snapshot};
 use crate::view::{State, View};
 use crate::{Error, Generation, OpenOptions, RankOptions};
 use becr_encoder::{Mixed, Mixer, hyperplanes};
@@ -9,10 +8,8 @@ use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
 use becr_model::{Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, QueryMode};
 use becr_rank::{MixedQuery, RankWorkspace, Ranker};
-use becr_store::StoreContents;
 use becr_text::pieces::WordPieces;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -23,19 +20,11 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// An edition of an index.
 pub(crate) struct Opened {
-    /// Where its files are.
     pub(crate) dir: PathBuf,
-    /// What errors call it.
-    pub(crate) path: PathBuf,
-    /// The folder of its files, if it is in a cluster.
-    #[cfg(feature = "redis")]
-    pub(crate) folder: Option<tempfile::TempDir>,
-    /// Another edition has taken its place in the cluster.
-    pub(crate) is_outdated: AtomicBool,
     pub(crate) manifest: Manifest,
     pub(crate) stamp: Stamp,
     /// None for a lexical index.
-    pub(crate) store: Option<Backing>,
+    pub(crate) store: Option<Store>,
     /// Made when first asked for: reading a tokenizer takes longer than everything else.
     ranker: Mutex<Option<Arc<Ranker>>>,
     /// The first stage of the newest state that was looked at.
@@ -97,58 +86,31 @@ impl Opened {
                 .filter(|before| before.stamp.folder == stamp.folder)
                 .and_then(|before| lock(&before.ranker).clone());
             tracing::debug!(index = %dir.display(), edition = manifest.edition, "opened");
-            let opened = Self::new(
-                dir.to_owned(),
+            return Ok(Self {
+                dir: dir.to_owned(),
                 manifest,
                 stamp,
-                store.map(Backing::Embedded),
-            );
-            *lock(&opened.ranker) = ranker;
-            return Ok(opened);
+                store,
+                ranker: Mutex::new(ranker),
+                first_stage: Mutex::default(),
+                workspaces: Mutex::default(),
+            });
         }
-    }
-
-    pub(crate) fn new(
-        dir: PathBuf,
-        manifest: Manifest,
-        stamp: Stamp,
-        store: Option<Backing>,
-    ) -> Self {
-        Self {
-            path: dir.clone(),
-            dir,
-            #[cfg(feature = "redis")]
-            folder: None,
-            is_outdated: AtomicBool::new(false),
-            manifest,
-            stamp,
-            store,
-            ranker: Mutex::default(),
-            first_stage: Mutex::default(),
-            workspaces: Mutex::default(),
-        }
-    }
-
-    /// Whether it is in a cluster.
-    pub(crate) fn is_in_cluster(&self) -> bool {
-        self.store
-            .as_ref()
-            .is_some_and(|store| store.embedded(&self.path).is_err())
     }
 
     /// The document store.
-    pub(crate) fn store(&self) -> Result<&Backing, Error> {
-        let lexical = || Error::Lexical(self.path.clone());
+    pub(crate) fn store(&self) -> Result<&Store, Error> {
+        let lexical = || Error::Lexical(self.dir.clone());
         self.store.as_ref().ok_or_else(lexical)
     }
 
     /// Why the index cannot be ranked with; `None` if it can.
     pub(crate) fn obstacle(&self, options: &OpenOptions) -> Option<Error> {
         if self.store.is_none() {
-            return Some(Error::Lexical(self.path.clone()));
+            return Some(Error::Lexical(self.dir.clone()));
         }
         if options.head.is_none() && !self.head_file().is_file() {
-            return Some(Error::NoHead(self.path.clone()));
+            return Some(Error::NoHead(self.dir.clone()));
         }
         None
     }
@@ -166,7 +128,7 @@ impl Opened {
         };
         let options = asked.resolve(default)?;
         match self.manifest.mode == QueryMode::Encoded && !options.is_encoded() {
-            true => Err(Error::EncodedOnly(self.path.clone())),
+            true => Err(Error::EncodedOnly(self.dir.clone())),
             false => Ok(options),
         }
     }
@@ -234,18 +196,13 @@ impl Opened {
         let (snapshot, commit) = match &self.store {
             Some(store) => {
                 let snapshot = store.snapshot()?;
-                self.check_edition(&snapshot)?;
                 let commit = snapshot.generation()?;
                 (Some(snapshot), commit)
             }
             None => (None, 0),
         };
         let first_stage = match with_first_stage {
-            true if self.is_in_cluster() => self.first_stage_beside(options)?,
-            true => {
-                let embedded = snapshot.as_ref().map(Snapshot::embedded).transpose()?;
-                Some(self.first_stage(embedded, commit)?)
-            }
+            true => Some(self.first_stage(snapshot.as_ref(), commit)?),
             false => None,
         };
         Ok(View::new(State {
@@ -258,33 +215,6 @@ impl Opened {
             snapshot: snapshot.map(Mutex::new),
             first_stage,
         }))
-    }
-
-    /// Notices that another edition has taken this one's place in the cluster.
-    fn check_edition(&self, snapshot: &Snapshot) -> Result<(), Error> {
-        match snapshot {
-            Snapshot::Embedded(_) => Ok(()),
-            #[cfg(feature = "redis")]
-            Snapshot::Cluster(snapshot) if snapshot.edition() == self.manifest.edition => Ok(()),
-            #[cfg(feature = "redis")]
-            Snapshot::Cluster(_) => {
-                self.is_outdated
-                    .store(true, std::sync::atomic::Ordering::Relaxed);
-                Err(becr_store::StoreError::Replaced(self.path.clone()).into())
-            }
-        }
-    }
-
-    /// The first stage that was named for an index in a cluster, which has none of its own.
-    fn first_stage_beside(&self, options: &OpenOptions) -> Result<Option<Arc<FirstStage>>, Error> {
-        let Some(dir) = &options.first_stage else {
-            return Ok(None);
-        };
-        let mut held = lock(&self.first_stage);
-        if held.is_none() {
-            *held = Some((0, Arc::new(FirstStage::open(dir)?)));
-        }
-        Ok(held.as_ref().map(|(_, first_stage)| first_stage.clone()))
     }
 
     fn first_stage(

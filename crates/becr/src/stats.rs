@@ -119,10 +119,7 @@ impl Index {
         let view = self.view()?;
         let opened = &view.state().opened;
         let store = match &opened.store {
-            Some(store) => {
-                let store = store.embedded(&opened.path)?;
-                Some(StoreSizes::measure(store, view.snapshot()?.embedded()?)?)
-            }
+            Some(store) => Some(StoreSizes::measure(store, &*view.snapshot()?)?),
             None => None,
         };
         Ok(IndexStats {
@@ -212,8 +209,8 @@ impl View {
         let mut coverage = QueryCoverage::default();
         for query in queries {
             let mut failure: Option<StoreError> = None;
-            let found = |group: &_| match snapshot.has_group(group) {
-                Ok(found) => found,
+            let found = |group: &_| match snapshot.group(group) {
+                Ok(record) => record.is_some(),
                 Err(e) => {
                     failure = Some(e);
                     false

@@ -93,8 +93,7 @@ impl Index {
         };
         if options.dry_run {
             let view = self.view()?;
-            let snapshot = view.snapshot()?;
-            let difference = compare(self.path(), snapshot.embedded()?, corpus.by_ref(), observer)?;
+            let difference = compare(self.path(), &*view.snapshot()?, corpus.by_ref(), observer)?;
             return Ok(SyncReport {
                 has_kept_vanished: check(&difference, &corpus)?,
                 difference,

@@ -271,7 +271,7 @@ impl View {
             if tokens > budget {
                 return Err(Error::TextBudget { tokens, budget });
             }
-            let raw = || becr_index::IndexError::RawModel(state.opened.path.clone());
+            let raw = || becr_index::IndexError::RawModel(state.opened.dir.clone());
             let documents = DocumentEncoder::of_encoder(&encoder)
                 .ok_or_else(raw)?
                 .encode_all(store, documents)?;

@@ -1,9 +1,9 @@
 //! A state of an index, kept.
 
-use crate::backing::Snapshot;
 use crate::opened::{Opened, lock};
 use crate::{Error, Generation, OpenOptions};
 use becr_index::first_stage::{Counts, FirstStage, Hit};
+use becr_lmdb::Snapshot;
 use becr_rank::{RankWorkspace, Ranker};
 use becr_store::{Text, Totals};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -62,12 +62,12 @@ impl View {
 
     /// A hash of all documents, statistics and token groups: equal for indexes that hold the same.
     pub fn digest(&self) -> Result<String, Error> {
-        Ok(becr_store::digest(&*self.snapshot()?)?)
+        Ok(self.snapshot()?.digest()?)
     }
 
     /// The store's own view, for what this crate has no words for.
     pub fn snapshot(&self) -> Result<MutexGuard<'_, Snapshot>, Error> {
-        let lexical = || Error::Lexical(self.0.opened.path.clone());
+        let lexical = || Error::Lexical(self.0.opened.dir.clone());
         Ok(lock(self.0.snapshot.as_ref().ok_or_else(lexical)?))
     }
 
@@ -80,16 +80,8 @@ impl View {
     }
 
     fn first_stage(&self) -> Result<&FirstStage, Error> {
-        let absent = || match self.0.opened.is_in_cluster() {
-            true => Error::NoFirstStage(self.0.opened.path.clone()),
-            false => Error::Options("this state was opened without its first stage"),
-        };
-        self.0.first_stage.as_deref().ok_or_else(absent)
-    }
-
-    /// Whether it can find candidates by itself.
-    pub(crate) fn has_first_stage(&self) -> bool {
-        self.0.first_stage.is_some()
+        let absent = Error::Options("this state was opened without its first stage");
+        self.0.first_stage.as_deref().ok_or(absent)
     }
 
     /// The title of a hit.

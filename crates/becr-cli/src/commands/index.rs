@@ -1,14 +1,12 @@
 //! `becr index`: from a corpus to an index directory.
 
-use super::cluster;
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
 use crate::{backend, models, output, progress};
-use anyhow::Context;
 use becr::{Build, Documents, FullSummary, Index, QueryMode, Shard};
 use serde::Serialize;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,8 +40,7 @@ use std::time::Instant;
 pub(crate) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Directory of the new index; or redis://host:port/NAME: then the index is built in NAME.becr, which stays, and
-    /// exported.
+    /// Directory of the new index.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
     /// Directory of the model that encodes documents and token groups, or hf:owner/name or hf:owner/name@revision of
@@ -77,8 +74,6 @@ pub(crate) struct Args {
     rules: RuleArgs,
     #[command(flatten)]
     backend: backend::Args,
-    #[command(flatten)]
-    cluster: cluster::ClusterArgs,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
@@ -115,24 +110,7 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let local = match cluster::address(&args.out) {
-        Some(address) => cluster::local(address)?,
-        None => args.out.clone(),
-    };
-    let (built, skipped) = build(args, &local)?;
-    if let Some(address) = cluster::address(&args.out) {
-        let done = cluster::write(&local, address, &args.cluster).with_context(|| {
-            let local = local.display();
-            format!(
-                "the index is built in {local}; `becr export {local} ADDRESS` goes on from here"
-            )
-        })?;
-        output::note(format_args!(
-            "{} rows exported; {} stays",
-            done.rows,
-            local.display()
-        ));
-    }
+    let (built, skipped) = build(args)?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
         index: args.out.clone(),
@@ -144,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     print(&summary, args.json)
 }
 
-fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
+fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     let mut corpus = args.corpus.open()?;
     // What an index of texts, and of all of them, can be kept in step with.
     let folders = match args.no_text || args.lexical_only || args.shard.is_some() {
@@ -159,8 +137,8 @@ fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
     }
     let documents = corpus.by_ref();
     let built = match args.lexical_only {
-        true => build.lexical(out, documents, &stages),
-        false => full(args, build)?.run(out, documents, &stages),
+        true => build.lexical(&args.out, documents, &stages),
+        false => full(args, build)?.run(&args.out, documents, &stages),
     };
     stages.clear();
     let skipped = corpus.skipped();

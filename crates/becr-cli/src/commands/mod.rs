@@ -2,11 +2,6 @@
 
 mod bench;
 mod change;
-#[cfg(feature = "redis")]
-mod cluster;
-#[cfg(not(feature = "redis"))]
-#[path = "cluster_absent.rs"]
-mod cluster;
 mod corpus;
 mod cost;
 mod demo;
@@ -67,8 +62,6 @@ pub(crate) enum Command {
     Compact(change::CompactArgs),
     /// Join indexes that were built as parts of one collection
     Merge(change::MergeArgs),
-    Export(cluster::ExportArgs),
-    Import(cluster::ImportArgs),
     Stats(stats::Args),
     Verify(verify::Args),
     /// Count and choose token groups, for builds in several parts
@@ -102,7 +95,6 @@ impl Command {
             Self::Delete(args) => Some(args.index()),
             Self::Compact(args) => Some(args.index()),
             Self::Merge(args) => args.index(),
-            Self::Export(args) => Some(args.index()),
             Self::Stats(args) => Some(args.index()),
             Self::Verify(args) => Some(args.index()),
             Self::Cost(args) => args.index(),
@@ -127,10 +119,6 @@ impl Command {
             }
             Self::Delete(_) => Some("the same command deletes what is still there"),
             Self::Compact(_) => Some("the index is as it was; the same command starts over"),
-            Self::Export(_) => {
-                Some("what is done is kept; the same command goes on where it stopped")
-            }
-            Self::Import(_) => Some("nothing was written; the same command starts over"),
             Self::Merge(_) => Some("nothing was written; the same command starts over"),
             _ => None,
         }
@@ -159,8 +147,6 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Delete(args) => change::delete(args),
         Command::Compact(args) => change::compact(args),
         Command::Merge(args) => change::merge(args),
-        Command::Export(args) => cluster::export(args),
-        Command::Import(args) => cluster::import(args),
         Command::Stats(args) => stats::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Groups(command) => token_groups::run(command),

@@ -53,9 +53,6 @@ pub(crate) struct Args {
     /// Rank by BM25 alone.
     #[arg(long, conflicts_with_all = ["mode", "variant", "without", "explain"])]
     first_stage: bool,
-    /// For an index in a cluster (redis://…), which has no first stage: the directory of one that finds the candidates.
-    #[arg(long, value_name = "DIR")]
-    first_stage_of: Option<PathBuf>,
     /// Tell of each result what speaks for it: the largest contributions to its score.
     #[arg(long, conflicts_with = "queries")]
     explain: bool,
@@ -179,9 +176,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(out) = &args.batch.run_out {
         output::check_file(out)?;
     }
-    let index = args
-        .rank
-        .open_beside(&args.index, args.first_stage_of.as_deref())?;
+    let index = args.rank.open(&args.index)?;
     let rank = args.rank_options(&index)?;
     match (&args.batch.queries, &args.batch.run_out) {
         (Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
