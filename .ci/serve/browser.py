@@ -35,7 +35,8 @@ with sync_playwright() as playwright:
     assert "BM25 #" in page.locator(".move").first.inner_text()
     assert page.locator(".result .bar").first.locator("span").count() >= 2
     assert page.locator(".result mark").count() > 5
-    assert page.locator(".group").count() >= 4 and page.locator(".group.missing").count() >= 1
+    assert page.locator("#modes input:checked").get_attribute("value") == "encoded", "the index's own mode"
+    assert page.locator("#groups").is_hidden()
     for stage in ("first stage", "deep", "lexical"):
         assert stage in page.locator("#status").inner_text(), stage
     print("search: ok")
@@ -66,10 +67,12 @@ with sync_playwright() as playwright:
     assert page.evaluate("document.activeElement.id") == "query"
     print("explain, compare, keyboard: ok")
 
-    page.locator("#modes span", has_text="encoded").click()
-    page.locator("#status", has_text=" ms").wait_for()
-    assert "mode=encoded" in page.url
-    assert page.locator("#groups").is_hidden()
+    page.locator("#modes span", has_text="composed").click()
+    page.locator("#groups").wait_for()
+    assert "mode=composed" in page.url
+    assert page.locator(".group").count() >= 4 and page.locator(".group.missing").count() == 0
+    search(page, "dog in hot brumwagen")
+    page.locator(".group.missing", has_text="brumwagen").wait_for()
     print("query modes: ok")
 
     search(page, "marzipan markup")

@@ -16,8 +16,8 @@ pub(crate) struct Args {
     /// Where --backend burn computes.
     #[arg(long, value_enum, default_value_t, env = "BECR_DEVICE")]
     device: Device,
-    /// What the encoder computes in, f32 or int8 (--backend native alone) [default: as the index was built, f32 for a
-    /// new one].
+    /// What the encoder computes in, f32 or int8 (--backend native alone) [default: as the index was built; a new one of
+    /// the bundled model int8, others f32].
     #[arg(long, env = "BECR_PRECISION")]
     precision: Option<Precision>,
     /// Where the kernels tuned and compiled for a GPU are kept [default: becr/kernels in the user's cache directory].
@@ -61,6 +61,15 @@ impl Args {
     /// Joins a model and what computes, in f32 unless said otherwise.
     pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
         self.open_in(model, Precision::F32)
+    }
+
+    /// The same for a new index: in what is right for its model, where our own code computes.
+    pub(crate) fn open_new(&self, model: Model) -> anyhow::Result<Encoder> {
+        let precision = match self.backend {
+            Kind::Native => becr::models::precision(&model),
+            Kind::Burn => Precision::F32,
+        };
+        self.open_in(model, precision)
     }
 
     /// Joins a model and what computes, in `default` unless said otherwise.

@@ -1,7 +1,7 @@
 //! Progress on standard error: bars on a terminal, a plain line every few seconds elsewhere, nothing with `--quiet`.
 
 use crate::output;
-use becr::{Observer, Stage};
+use becr::{Observer, Plan, Stage};
 use becr_corpus::{Corpus, Progress};
 use indicatif::{
     BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
@@ -135,6 +135,11 @@ impl Pace {
     }
 }
 
+/// A time in words.
+pub(crate) fn duration(seconds: f64) -> HumanDuration {
+    HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
 fn rate(per_second: f64) -> String {
     match per_second {
         slow if slow < 10.0 => format!("{slow:.1}/s"),
@@ -225,6 +230,31 @@ impl Stages {
 }
 
 impl Observer for Stages {
+    fn wants_plan(&self) -> bool {
+        !output::is_quiet()
+    }
+
+    fn planned(&self, plan: &Plan) {
+        self.clear();
+        output::note("To do, at the pace of a short trial on this machine:");
+        if plan.groups.count > 0 {
+            output::note(format_args!(
+                "  about {}: {} words and pairs at {} ({} more are known already)",
+                duration(plan.groups.seconds),
+                HumanCount(plan.groups.count),
+                rate(plan.groups.per_second),
+                HumanCount(plan.known_groups),
+            ));
+        }
+        output::note(format_args!(
+            "  about {}: {} documents of some {:.0} tokens at {} tokens/s",
+            duration(plan.documents.seconds),
+            HumanCount(plan.documents.count),
+            plan.tokens_per_document,
+            HumanCount(plan.documents.per_second as u64),
+        ));
+    }
+
     fn begin(&self, stage: Stage, total: Option<u64>) {
         self.clear();
         let name = match stage {

@@ -11,7 +11,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 
 /// Tells the child that it is one.
@@ -41,14 +41,19 @@ pub(crate) fn is_child() -> bool {
 
 /// Runs this command again, in a child process.
 pub(crate) fn run(index: &Path) -> io::Result<Ended> {
-    let status = Command::new(std::env::current_exe()?)
-        .args(std::env::args_os().skip(1))
-        .env(VARIABLE, std::process::id().to_string())
-        .status()?;
-    Ok(ended(status, index))
+    Ok(ended(start()?.wait()?, &[index]))
 }
 
-fn ended(status: ExitStatus, index: &Path) -> Ended {
+/// Starts this command again, as a child process.
+pub(crate) fn start() -> io::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .args(std::env::args_os().skip(1))
+        .env(VARIABLE, std::process::id().to_string())
+        .spawn()
+}
+
+/// What the end of a child means that read these indexes.
+pub(crate) fn ended(status: ExitStatus, indexes: &[impl AsRef<Path>]) -> Ended {
     if let Some(code) = status.code() {
         return Ended::Told(ExitCode::from(u8::try_from(code).unwrap_or(1)));
     }
@@ -57,7 +62,7 @@ fn ended(status: ExitStatus, index: &Path) -> Ended {
         Some((_, name)) => Ended::Fell(format!(
             "{}: reading it ended with {name}: a file of the index is damaged, most likely the store's; `becr verify` \
              tells which; restore the index from a copy or build it again",
-            named(index)
+            named(indexes)
         )),
         // ^C is for both of us, and the child was the first to end.
         None if signal == Signal::INT.as_raw() => {
@@ -69,11 +74,15 @@ fn ended(status: ExitStatus, index: &Path) -> Ended {
     }
 }
 
-/// The store's file, where there is one.
-fn named(index: &Path) -> String {
-    let store = Manifest::read(index).map(|manifest| manifest.store(index).join("data.mdb"));
-    let named = store.ok().filter(|file| file.is_file());
-    named.as_deref().unwrap_or(index).display().to_string()
+/// Their stores' files, where there are such.
+fn named(indexes: &[impl AsRef<Path>]) -> String {
+    let named = indexes.iter().map(|index| {
+        let index = index.as_ref();
+        let store = Manifest::read(index).map(|manifest| manifest.store(index).join("data.mdb"));
+        let named = store.ok().filter(|file| file.is_file());
+        named.as_deref().unwrap_or(index).display().to_string()
+    });
+    named.collect::<Vec<_>>().join(" or ")
 }
 
 /// What the child does: the work, with the parent's end as its own, and panics as errors.
@@ -112,7 +121,7 @@ pub(crate) fn child(
 
 /// Whoever kills the command means the work.
 #[cfg(target_os = "linux")]
-fn end_with_parent() {
+pub(crate) fn end_with_parent() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     // The parent may have ended before that.
     let parent = std::env::var(VARIABLE).unwrap_or_default();
@@ -122,4 +131,4 @@ fn end_with_parent() {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_with_parent() {}
+pub(crate) fn end_with_parent() {}

@@ -7,6 +7,7 @@ use rayon::Yield;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use std::time::Duration;
 type Done<R> = (u64, Result<R, Box<dyn Any + Send>>);
 
 /// Works on `batches` in the current rayon pool, several at a time, and hands results on in the order of the batches, on
-/// the calling thread. It reads no further ahead than the pool needs to stay busy. Stops at the first error of `emit`.
+/// the calling thread. It reads no further ahead than the pool needs to stay busy. Stops at the first error of `emit`:
+/// batches that are being worked on are finished, those that wait are left out.
 pub(crate) fn in_order<B, R, E>(
     batches: impl Iterator<Item = B>,
     work: impl Fn(B) -> R + Sync,
@@ -26,19 +28,25 @@ where
 {
     let ahead = rayon::current_num_threads() as u64 + 2;
     let (send, receive) = channel();
+    let is_over = AtomicBool::new(false);
     let mut waiting = Waiting {
         receive,
         next: 0,
         results: VecDeque::new(),
     };
     rayon::in_place_scope(|scope| {
-        let (work, mut started) = (&work, 0);
+        let (work, is_over, mut started) = (&work, &is_over, 0);
+        let mut emit =
+            |result| emit(result).inspect_err(|_| is_over.store(true, Ordering::Relaxed));
         for batch in batches {
             while started - waiting.next >= ahead {
                 emit(waiting.next())?;
             }
             let (send, number): (Sender<Done<R>>, u64) = (send.clone(), started);
             scope.spawn(move |_| {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
                 let result = catch_unwind(AssertUnwindSafe(|| work(batch)));
                 // Nobody receives after an error of `emit`.
                 let _ = send.send((number, result));
@@ -103,7 +111,7 @@ impl<R> Waiting<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     /// Later batches take less time, so they end first.
     fn work(number: u64) -> u64 {

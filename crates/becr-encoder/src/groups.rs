@@ -29,24 +29,24 @@ impl Encoder {
     ///
     /// A group that is no word and no vocabulary entry is an error, [`EncodeError::NotAWord`].
     pub fn groups(&self, groups: &[TokenGroup]) -> Result<Vec<EncodedGroup>, EncodeError> {
-        self.groups_observed(groups, |_| ())
+        self.groups_observed(groups, |_| Ok(()))
     }
 
-    /// The same; `told` hears how many were encoded, batch by batch.
-    pub fn groups_observed(
+    /// The same; `told` hears how many were encoded, batch by batch, and may end the work with an error.
+    pub fn groups_observed<E: From<EncodeError>>(
         &self,
         groups: &[TokenGroup],
-        mut told: impl FnMut(usize),
-    ) -> Result<Vec<EncodedGroup>, EncodeError> {
+        mut told: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<Vec<EncodedGroup>, E> {
         let mut encoded = Vec::with_capacity(groups.len());
         let mut rest = groups.iter();
         let batches = std::iter::from_fn(|| self.next_groups(&mut rest));
         let work = |batch: Result<Pending, EncodeError>| batch?.encode(self);
         in_order(batches, work, |groups| {
             let groups = groups?;
-            told(groups.len());
+            told(groups.len())?;
             encoded.extend(groups);
-            Ok::<(), EncodeError>(())
+            Ok::<(), E>(())
         })?;
         Ok(encoded)
     }

@@ -11,6 +11,7 @@
 //! | `groups` | token groups: words, pairs, WordPieces |
 //! | `centre` | measuring where vectors lie on average |
 //! | `query` | whole queries, for BECR⁻ |
+//! | `cross` | cross-encoders: query and document read together |
 //! | `mixer` | vectors of single words into vectors of words in a query |
 //! | `raw` | documents and token groups as vectors, for evaluation without footprints |
 //!
@@ -40,6 +41,7 @@
 
 mod backend;
 mod centre;
+mod cross;
 mod documents;
 mod encoder;
 mod error;
@@ -48,6 +50,7 @@ mod groups;
 mod kernel;
 mod mixer;
 mod native;
+mod pace;
 mod precision;
 mod query;
 mod raw;
@@ -56,6 +59,7 @@ pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, 
 pub use becr_basics::Document;
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
+pub use cross::{Classifier, CrossEncoder, CrossScores};
 pub use documents::EncodedDocument;
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;

@@ -59,7 +59,7 @@ pub use error::Error;
 pub use file::{CountFile, Entries, Entry, Totals};
 pub use list::{Group, GroupList, Groups};
 pub use report::{Cut, Kept, SelectionReport};
-pub use selection::{Rules, Sources};
+pub use selection::{Frequency, Rules, Sources};
 pub use usefulness::RecordBytes;
 pub use vocabulary::Vocabulary;
 

@@ -21,6 +21,12 @@ pub struct Rules {
     pub min_word_documents: u64,
     /// Pairs in fewer documents are left out.
     pub min_pair_documents: u64,
+    /// What these two count.
+    #[serde(skip_serializing_if = "Frequency::is_default")]
+    pub by: Frequency,
+    /// The words of a pair are at most this far apart; unless given, as far as the model's window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair_distance: Option<u32>,
     /// Leave out words that are no single WordPiece, and pairs with such a word.
     pub vocabulary_words_only: bool,
     /// The most that all records together may take, in bytes.
@@ -35,6 +41,8 @@ impl Default for Rules {
         Self {
             min_word_documents: 2,
             min_pair_documents: 2,
+            by: Frequency::default(),
+            pair_distance: None,
             vocabulary_words_only: false,
             budget: None,
             record_bytes: RecordBytes::new(5 * 256 / 8, 0),
@@ -56,6 +64,23 @@ impl Rules {
     /// Whether pairs can be among the groups; if not, they need not be counted.
     pub fn keep_pairs(&self) -> bool {
         self.min_pair_documents < u64::MAX
+    }
+}
+
+/// How often a group is met.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Frequency {
+    /// In how many documents.
+    #[default]
+    Documents,
+    /// How many times in all: the paper's collection frequency.
+    Occurrences,
+}
+
+impl Frequency {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -112,7 +137,11 @@ impl Sources<'_> {
             true => rules.min_pair_documents,
             false => rules.min_word_documents,
         };
-        if candidate.documents < enough {
+        let met = match rules.by {
+            Frequency::Documents => candidate.documents,
+            Frequency::Occurrences => candidate.occurrences,
+        };
+        if met < enough {
             return Verdict::Rare;
         }
         let known = |word| self.vocabulary.has_word(word);
@@ -200,6 +229,8 @@ pub(crate) struct Candidate {
     pub(crate) key: String,
     /// Documents of the corpus.
     pub(crate) documents: u64,
+    /// Times it is met in them.
+    pub(crate) occurrences: u64,
     /// Queries of the log.
     pub(crate) asked: u64,
     /// It is in the vocabulary.
@@ -253,9 +284,9 @@ impl<'a> Candidates<'a> {
         self.current.key.clear();
         self.current.key.push_str(key);
         let key = &self.current.key;
-        self.current.documents = self.counts.take(key)?;
+        (self.current.documents, self.current.occurrences) = self.counts.take(key)?;
         self.current.asked = match &mut self.log {
-            Some(log) => log.take(key)?,
+            Some(log) => log.take(key)?.0,
             None => 0,
         };
         self.current.piece = self.pieces.next_if(|piece| *piece == key).is_some();
@@ -286,13 +317,13 @@ impl Stream {
         (!self.ended).then_some(self.head.key.as_str())
     }
 
-    /// The documents of `key`, if it is next; moves on then.
-    fn take(&mut self, key: &str) -> Result<u64, Error> {
+    /// The documents of `key` and how often it is met in them, if it is next; moves on then.
+    fn take(&mut self, key: &str) -> Result<(u64, u64), Error> {
         if self.key() != Some(key) {
-            return Ok(0);
+            return Ok((0, 0));
         }
-        let documents = self.head.documents;
+        let met = (self.head.documents, self.head.occurrences);
         self.ended = !self.entries.read(&mut self.head)?;
-        Ok(documents)
+        Ok(met)
     }
 }

@@ -3,6 +3,7 @@
 use crate::full::{BatchWriter, DocumentEncoder};
 use crate::intake::Intake;
 use crate::live::{Change, LiveIndex};
+use crate::observer::check_stop;
 use crate::{IndexError, IntoDocument, Observer, Stage};
 use becr_lmdb::Snapshot;
 use std::cell::{Cell, RefCell};
@@ -69,6 +70,9 @@ pub(crate) fn put<D: IntoDocument>(
     let mut intake = Intake::new(documents);
     let documents = std::iter::from_fn(|| {
         loop {
+            if let Err(stopped) = check_stop(observer) {
+                return Some(Err(stopped));
+            }
             let document = match intake.next()? {
                 Ok(document) => document,
                 Err(error) => return Some(Err(error)),
@@ -101,7 +105,7 @@ pub(crate) fn put<D: IntoDocument>(
         flushed.iter().for_each(|id| {
             waiting.borrow_mut().remove(id);
         });
-        Ok(())
+        check_stop(observer)
     });
     // What came before a fault is wanted; what could not be written is not tried again.
     let written = writer.flush().map(drop);

@@ -3,6 +3,7 @@
 use crate::first_stage::Writer;
 use crate::live::{LiveIndex, words_of};
 use crate::manifest::Manifest;
+use crate::observer::check_stop;
 use crate::size::size_of_tree;
 use crate::{IndexError, Observer, Stage, durable};
 use becr_lmdb::Store;
@@ -42,6 +43,7 @@ fn write(index: &LiveIndex, new: &Manifest, observer: &dyn Observer) -> Result<(
         let (title, body) = words_of(&snapshot, number)?;
         writer.add(id, &title, &body)?;
         observer.advance(1);
+        check_stop(observer)?;
     }
     drop(snapshot);
     let finished = writer.finish()?;

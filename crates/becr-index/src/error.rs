@@ -184,6 +184,9 @@ pub enum IndexError {
         /// Why it ended.
         source: Box<IndexError>,
     },
+    /// The observer asked to stop.
+    #[error("stopped before the end, as was asked")]
+    Stopped,
     /// A sync ended early; what was committed before stays.
     #[error(
         "{source}; {} documents before that are in the index, the same sync goes on from there",

@@ -2,6 +2,7 @@
 
 use crate::live::{Change, LiveIndex, words_of};
 use crate::manifest::Manifest;
+use crate::observer::check_stop;
 use crate::staging::Staging;
 use crate::{IndexError, Observer, Stage};
 use becr_groups::GroupList;
@@ -152,6 +153,7 @@ fn copy_documents(
             .collect();
         index.apply(&changes)?;
         observer.advance(batch.len() as u64);
+        check_stop(observer)?;
     }
     Ok(())
 }

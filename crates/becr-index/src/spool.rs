@@ -13,6 +13,7 @@ pub(crate) struct SpoolWriter {
     out: zstd::Encoder<'static, BufWriter<File>>,
     line: Vec<u8>,
     documents: u64,
+    bytes: u64,
     path: PathBuf,
     unfinished: PathBuf,
 }
@@ -25,6 +26,7 @@ impl SpoolWriter {
             out: create().map_err(IndexError::io(&unfinished, "cannot create"))?,
             line: Vec::new(),
             documents: 0,
+            bytes: 0,
             path: path.to_owned(),
             unfinished,
         })
@@ -40,6 +42,7 @@ impl SpoolWriter {
             });
         written.map_err(IndexError::io(&self.unfinished, "cannot write"))?;
         self.documents += 1;
+        self.bytes += (document.title.len() + document.text.len()) as u64;
         Ok(())
     }
 
@@ -49,11 +52,11 @@ impl SpoolWriter {
         let _ = fs::remove_file(path);
     }
 
-    /// Ends the spool with the number of its documents and puts it in place.
+    /// Ends the spool with the number of its documents and their bytes, and puts it in place.
     pub(crate) fn finish(mut self) -> Result<Spool, IndexError> {
-        let documents = self.documents;
+        let (documents, bytes) = (self.documents, self.bytes);
         let finish = || {
-            writeln!(self.out, "{documents}")?;
+            writeln!(self.out, "{documents} {bytes}")?;
             let file = self
                 .out
                 .finish()?
@@ -66,6 +69,7 @@ impl SpoolWriter {
         Ok(Spool {
             path: self.path,
             documents,
+            bytes,
         })
     }
 }
@@ -74,6 +78,8 @@ impl SpoolWriter {
 pub(crate) struct Spool {
     path: PathBuf,
     pub(crate) documents: u64,
+    /// Of titles and texts.
+    pub(crate) bytes: u64,
 }
 
 impl Spool {
@@ -87,12 +93,16 @@ impl Spool {
             for line in lines(path)? {
                 last = line?;
             }
-            std::io::Result::Ok(last.parse().ok())
+            let counts = last.split_once(' ');
+            std::io::Result::Ok(counts.and_then(|(documents, bytes)| {
+                Some((documents.parse().ok()?, bytes.parse().ok()?))
+            }))
         };
-        let documents: Option<u64> = count().map_err(IndexError::io(path, "cannot read"))?;
-        Ok(documents.map(|documents| Self {
+        let counts: Option<(u64, u64)> = count().map_err(IndexError::io(path, "cannot read"))?;
+        Ok(counts.map(|(documents, bytes)| Self {
             path: path.to_owned(),
             documents,
+            bytes,
         }))
     }
 
@@ -134,7 +144,7 @@ mod tests {
         assert!(Spool::open(&path).unwrap().is_none(), "not finished");
         writer.finish().unwrap();
         let spool = Spool::open(&path).unwrap().unwrap();
-        assert_eq!(spool.documents, 3);
+        assert_eq!((spool.documents, spool.bytes), (3, 20));
         let read: Vec<_> = spool.read().unwrap().map(Result::unwrap).collect();
         assert_eq!(read, documents);
         spool.remove();

@@ -8,6 +8,7 @@ use crate::add::put;
 use crate::full::DocumentEncoder;
 use crate::intake::Intake;
 use crate::live::LiveIndex;
+use crate::observer::check_stop;
 use crate::spool::{Spool, SpoolWriter};
 use crate::{Changed, Document, Existing, IndexError, IntoDocument, Observer, Stage, delete};
 use becr_lmdb::Snapshot;
@@ -56,6 +57,7 @@ fn compare_each<D: IntoDocument>(
     for document in Intake::unique(documents) {
         let document = document?;
         observer.advance(1);
+        check_stop(observer)?;
         match snapshot.number(&document.id)? {
             None => {
                 differs(&document)?;

@@ -4,12 +4,14 @@ use crate::engine::engine;
 use crate::store::{COMPANION, Tables};
 use crate::sums::{SUMS, Sums};
 use crate::transaction::WriteTransaction;
-use crate::{Snapshot, Store};
+use crate::{Snapshot, Store, blocks};
 use becr_store::{
     Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, Table, WriteStore, keys,
 };
 use heed::RwTxn;
 use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::iter::from_fn;
 use std::path::Path;
 
 impl WriteStore for Store {
@@ -103,16 +105,16 @@ impl Writing<'_> {
     }
 
     fn documents(&mut self, batch: &Batch) -> heed::Result<()> {
+        self.records(batch)?;
         for document in &batch.deleted {
             let number = document.number.to_be_bytes();
             self.delete(Table::Numbers, &keys::of_text(&document.id))?;
-            for table in [Table::Records, Table::Ids, Table::Texts] {
+            for table in [Table::Ids, Table::Texts] {
                 self.delete(table, &number)?;
             }
         }
         for document in &batch.documents {
             let number = document.number.to_be_bytes();
-            self.put(Table::Records, &number, &document.record)?;
             self.put(Table::Numbers, &keys::of_text(&document.id), &number)?;
             self.put(Table::Ids, &number, document.id.as_bytes())?;
             if let Some(text) = &document.text {
@@ -125,6 +127,57 @@ impl Writing<'_> {
             self.put(Table::Spellings, &number, new.word.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Long records one by one, the others block by block.
+    fn records(&mut self, batch: &Batch) -> heed::Result<()> {
+        let mut changes: BTreeMap<u64, Option<&[u8]>> = BTreeMap::new();
+        changes.extend(batch.deleted.iter().map(|gone| (gone.number, None)));
+        let new = batch.documents.iter();
+        changes.extend(new.map(|new| (new.number, Some(new.record.as_slice()))));
+        let mut changes = changes.into_iter().peekable();
+        while let Some(&(number, _)) = changes.peek() {
+            let key = blocks::key(number);
+            let of_block = from_fn(|| changes.next_if(|(number, _)| blocks::key(*number) == key));
+            let of_block: Vec<_> = of_block.collect();
+            self.block(key, &of_block)?;
+        }
+        Ok(())
+    }
+
+    /// Changes records whose place is in one block.
+    fn block(&mut self, key: u64, changes: &[(u64, Option<&[u8]>)]) -> heed::Result<()> {
+        let rows = self.tables.records;
+        let damaged = || heed::Error::Decoding("a block of records cannot be read".into());
+        let old = rows.get(&self.txn, &key)?.map(<[u8]>::to_vec);
+        let had = old.is_some();
+        let mut records = match &old {
+            Some(old) => blocks::records(old).map_err(|_| damaged())?,
+            None => blocks::Records::default(),
+        };
+        for &(number, record) in changes {
+            let own_key = number.to_be_bytes();
+            if let Some(old) = records[blocks::place(number)].take()
+                && let Some(sums) = &mut self.sums
+            {
+                sums.remove(Table::Records, &own_key, old);
+            }
+            match record.filter(|record| record.len() > blocks::LONGEST) {
+                Some(long) => self.put(Table::Records, &own_key, long)?,
+                None => self.delete(Table::Records, &own_key)?,
+            }
+            if let Some(record) = record.filter(|record| record.len() <= blocks::LONGEST) {
+                records[blocks::place(number)] = Some(record);
+                if let Some(sums) = &mut self.sums {
+                    sums.add(Table::Records, &own_key, record);
+                }
+            }
+        }
+        match blocks::block(&records) {
+            Some(block) => rows.put(&mut self.txn, &key, &block),
+            None if had => rows.delete(&mut self.txn, &key).map(drop),
+            None => Ok(()),
+        }
     }
 
     fn stems(&mut self, batch: &Batch) -> Result<(), StoreError> {

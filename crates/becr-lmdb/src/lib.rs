@@ -33,6 +33,7 @@
 //! ```
 
 mod apply;
+mod blocks;
 mod engine;
 mod env;
 mod length;

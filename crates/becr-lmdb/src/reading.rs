@@ -99,6 +99,11 @@ impl<T: Transaction> StoreContents for Snapshot<T> {
     }
 
     fn rows(&self, table: Table) -> Result<u64, StoreError> {
+        if table == Table::Records {
+            return self
+                .records()?
+                .try_fold(0, |rows, row| row.map(|_| rows + 1));
+        }
         self.store
             .tables()
             .rows(table)
@@ -108,6 +113,15 @@ impl<T: Transaction> StoreContents for Snapshot<T> {
 
     fn scan(&self, table: Table, visit: &mut VisitRows<'_>) -> Result<(), StoreError> {
         let engine = engine(self.store.path());
+        if table == Table::Records {
+            for row in self.records()? {
+                let (number, record) = row?;
+                if visit(&number.to_be_bytes(), record).is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
         let rows = self.store.tables().rows(table);
         for row in rows.iter(self.txn()).map_err(&engine)? {
             let (key, value) = row.map_err(&engine)?;

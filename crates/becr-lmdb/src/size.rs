@@ -21,6 +21,8 @@ impl<T: Transaction> Snapshot<T> {
     /// Rows and bytes of every table.
     pub fn sizes(&self) -> Result<Vec<TableSize>, StoreError> {
         let tables = self.store.tables();
+        // Several records are in one row.
+        let records = self.sums()?.map(|sums| sums.records());
         let size = |name, stat: heed::Result<DatabaseStat>| {
             let stat = stat.map_err(engine(self.store.path()))?;
             let pages = stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
@@ -45,6 +47,14 @@ impl<T: Transaction> Snapshot<T> {
         ]
         .into_iter()
         .map(|(name, stat)| size(name, stat))
+        .map(|table: Result<TableSize, StoreError>| {
+            let table = table?;
+            let rows = records.filter(|_| table.name == "records");
+            Ok(TableSize {
+                rows: rows.unwrap_or(table.rows),
+                ..table
+            })
+        })
         .collect()
     }
 }

@@ -3,13 +3,14 @@
 use crate::engine::engine;
 use crate::store::COMPANION;
 use crate::transaction::{ReadTransaction, Transaction};
-use crate::{Store, env, pool};
+use crate::{Store, blocks, env, pool};
 use becr_store::{
     DocumentFrequency, FoundRecord, GroupRecord, Record, Stem, StoreError, StoreFindings, Text,
     Totals, keys,
 };
 use becr_text::groups::TokenGroup;
 use heed::RoTxn;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A record in memory is found in a tenth of this: longer means waiting for the disk, or for a busy system.
@@ -170,8 +171,71 @@ impl<T: Transaction> Snapshot<T> {
     }
 
     fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
+        let hint = self.store.finds_single();
+        let single_first = hint.load(Ordering::Relaxed);
+        for single in [single_first, !single_first] {
+            let found = match single {
+                true => self.single_record(number)?,
+                false => self.record_of_block(number)?,
+            };
+            if found.is_some() {
+                if single != single_first {
+                    hint.store(single, Ordering::Relaxed);
+                }
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn single_record(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
         let found = self.store.tables().records.get(self.txn(), &number);
         found.map_err(engine(self.store.path()))
+    }
+
+    fn record_of_block(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
+        let records = self.store.tables().records;
+        let block = records.get(self.txn(), &blocks::key(number));
+        let Some(block) = block.map_err(engine(self.store.path()))? else {
+            return Ok(None);
+        };
+        blocks::record(block, blocks::place(number)).map_err(|_| self.damaged_block(number))
+    }
+
+    /// All records with the numbers of their documents, in order.
+    pub(crate) fn records(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<(u64, &[u8]), StoreError>>, StoreError> {
+        let (records, path) = (self.store.tables().records, self.store.path());
+        let single = records.range(self.txn(), &(..blocks::BLOCK));
+        let single = single.map_err(engine(path))?;
+        let together = records.range(self.txn(), &(blocks::BLOCK..));
+        let together = together.map_err(engine(path))?;
+        let together = together.flat_map(move |row| match row {
+            Ok((key, block)) => self.of_block(key, block),
+            Err(error) => vec![Err(engine(path)(error))],
+        });
+        let single = single.map(move |row| row.map_err(engine(path)));
+        Ok(blocks::merged(single, together))
+    }
+
+    /// What a block has.
+    fn of_block<'a>(&self, key: u64, block: &'a [u8]) -> Vec<Result<(u64, &'a [u8]), StoreError>> {
+        let numbers = blocks::numbers(key);
+        match blocks::records(block) {
+            Ok(records) => numbers
+                .zip(records)
+                .filter_map(|(number, record)| Some(Ok((number, record?))))
+                .collect(),
+            Err(_) => {
+                let first = numbers.min().unwrap_or_default();
+                vec![Err(self.damaged_block(first))]
+            }
+        }
+    }
+
+    fn damaged_block(&self, number: u64) -> StoreError {
+        self.damaged(format!("the block with the record of document {number}"))
     }
 
     /// A document's title and text, if they were kept.

@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A store, open. Clones share it, and so does whoever opens it again, by whatever path.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub(crate) struct Inner {
     tables: Tables,
     path: PathBuf,
     header: Header,
+    /// Whether the last record that was found is kept by itself: where to look for the next one first.
+    finds_single: AtomicBool,
     /// After the environment: fields are dropped in their order.
     _registered: Registered,
 }
@@ -37,6 +40,7 @@ impl Inner {
             tables: opening.tables,
             path: path.to_owned(),
             header: opening.header,
+            finds_single: AtomicBool::new(false),
             _registered: registered,
         }
     }
@@ -50,7 +54,7 @@ pub(crate) const COMPANION: &str = "first_stage";
 pub(crate) struct Tables {
     /// Header, totals, names of features and generation, as JSON; the caller's bytes.
     pub(crate) meta: Database<Str, Bytes>,
-    /// Number of a document → record.
+    /// Number of a document → record, if it is long; the others by blocks, see `blocks`.
     pub(crate) records: Database<U64<BigEndian>, Bytes>,
     /// External id → number.
     pub(crate) numbers: Database<Bytes, U64<BigEndian>>,
@@ -207,6 +211,10 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn env(&self) -> &Env<WithoutTls> {
         &self.inner.env
+    }
+
+    pub(crate) fn finds_single(&self) -> &AtomicBool {
+        &self.inner.finds_single
     }
 
     pub(crate) fn tables(&self) -> &Tables {

@@ -7,7 +7,7 @@
 use crate::engine::engine;
 use crate::store::Tables;
 use crate::transaction::{Transaction, sealed::Readable};
-use crate::{Snapshot, Store};
+use crate::{Snapshot, Store, blocks};
 use becr_store::{StoreError, Table};
 use heed::RoTxn;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,11 @@ impl Sums {
         self.0.get(name).copied().unwrap_or_default()
     }
 
+    /// How many records there are.
+    pub(crate) fn records(&self) -> u64 {
+        self.get(name(Table::Records)).rows
+    }
+
     /// Sums the few rows of `meta` up anew, but for the one that the sums are kept in.
     pub(crate) fn set_meta(&mut self, tables: &Tables, txn: &RoTxn<'_>) -> heed::Result<()> {
         let sum = sum_of_meta(tables, txn)?;
@@ -150,10 +155,25 @@ impl<T: Transaction> Snapshot<T> {
         let (rows, engine) = (self.store.tables().rows(table), engine(self.store.path()));
         let mut sum = RowSum::default();
         let mut before: Option<Vec<u8>> = None;
-        let (mut unordered, mut lost) = (0u64, 0u64);
+        let (mut unordered, mut lost, mut unreadable) = (0u64, 0u64, 0u64);
         for row in rows.iter(self.txn()).map_err(&engine)? {
             let (key, value) = row.map_err(&engine)?;
-            sum.add(name, key, value);
+            match (table, key.first_chunk().map(|key| u64::from_be_bytes(*key))) {
+                // A record counts by itself, wherever it is kept.
+                (Table::Records, Some(key)) if key & blocks::BLOCK > 0 => {
+                    match blocks::records(value) {
+                        Ok(records) => {
+                            for (number, record) in blocks::numbers(key).zip(records) {
+                                if let Some(record) = record {
+                                    sum.add(name, &number.to_be_bytes(), record);
+                                }
+                            }
+                        }
+                        Err(_) => unreadable += 1,
+                    }
+                }
+                _ => sum.add(name, key, value),
+            }
             unordered += u64::from(before.as_deref().is_some_and(|before| before >= key));
             let found = rows.get(self.txn(), key).map_err(&engine)?;
             lost += u64::from(found.is_none_or(|found| found.as_ptr() != value.as_ptr()));
@@ -161,6 +181,11 @@ impl<T: Transaction> Snapshot<T> {
         }
         if unordered > 0 {
             problems.push(format!("the table {name}: {unordered} keys out of order"));
+        }
+        if unreadable > 0 {
+            problems.push(format!(
+                "the table {name}: {unreadable} blocks cannot be read"
+            ));
         }
         if lost > 0 {
             let problem = format!("the table {name}: {lost} rows are not found by their keys");

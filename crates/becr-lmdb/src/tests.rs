@@ -2,7 +2,9 @@
 
 use crate::Store;
 use becr_store::DocumentStore;
-use becr_store::{Documents, FetchBuffer, Header, NewDocument, Question, Shape, StoreError};
+use becr_store::{
+    Documents, FetchBuffer, Header, NewDocument, Question, Shape, StoreContents, StoreError, Table,
+};
 use becr_text::groups::TokenGroup;
 
 const SHAPE: Shape = Shape {
@@ -190,4 +192,106 @@ fn what_lies_in_the_memory_map_is_lent() {
     });
     fetched.unwrap();
     assert_eq!(buffer.values().count(), 0);
+}
+
+/// Short records share values and long ones do not, whatever they were before: nobody who asks for them notices.
+#[test]
+fn records_move_between_blocks_and_rows_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path(), &header()).unwrap();
+    let words = |count: usize| -> String { (0..count).map(|n| format!("w{n} ")).collect() };
+    let (short, long) = (words(30), words(9000));
+    let change = |documents: &[(usize, &str)], gone: &[usize]| {
+        let mut update = store.update().unwrap();
+        for &(n, text) in documents {
+            update.put(&document(&format!("d{n}"), "", text)).unwrap();
+        }
+        for n in gone {
+            assert!(update.delete(&format!("d{n}")).unwrap());
+        }
+        update.commit().unwrap();
+    };
+    let check = |expected: &[(usize, &str)]| {
+        let snapshot = store.snapshot().unwrap();
+        for (n, text) in expected {
+            let number = snapshot.number(&format!("d{n}")).unwrap().unwrap();
+            let record = snapshot.record(number).unwrap().unwrap();
+            let count = text.split_whitespace().count();
+            assert_eq!(record.forward().body_words(), count, "d{n}");
+        }
+        assert_eq!(
+            snapshot.rows(Table::Records).unwrap(),
+            expected.len() as u64
+        );
+        let mut numbers = Vec::new();
+        let visit = &mut |key: &[u8], _: &[u8]| {
+            numbers.push(key.to_vec());
+            std::ops::ControlFlow::Continue(())
+        };
+        snapshot.scan(Table::Records, visit).unwrap();
+        assert!(numbers.is_sorted() && numbers.len() == expected.len());
+        assert_eq!(snapshot.verify().unwrap().problems, [""; 0]);
+        assert_eq!(snapshot.check_tables().unwrap().problems, [""; 0]);
+        let sizes = snapshot.sizes().unwrap();
+        assert_eq!(sizes[0].rows, expected.len() as u64);
+        let rows = store.tables().records.len(snapshot.txn()).unwrap();
+        (rows, snapshot.digest().unwrap())
+    };
+    let all: Vec<(usize, &str)> = (0..20)
+        .map(|n| (n, if n % 5 == 4 { &*long } else { &*short }))
+        .collect();
+    change(&all, &[]);
+    let (rows, first) = check(&all);
+    assert!(
+        rows < 10,
+        "16 short records in few rows, 4 long ones: {rows}"
+    );
+    // Short ones grow, long ones shrink, some go.
+    let mut other = all.clone();
+    other[3].1 = &long;
+    other[4].1 = &short;
+    change(&[other[3], other[4]], &[0, 9, 19]);
+    let rest: Vec<_> = other
+        .iter()
+        .filter(|(n, _)| ![0, 9, 19].contains(n))
+        .copied()
+        .collect();
+    check(&rest);
+    // And back.
+    change(&[all[3], all[4], all[0], all[9], all[19]], &[]);
+    assert_eq!(check(&all).1, first);
+    change(&[], &(0..20).collect::<Vec<_>>());
+    assert_eq!(check(&[]).0, 0, "no empty block is left");
+}
+
+/// A store may have short records in rows of their own: those of earlier versions do.
+#[test]
+fn short_records_by_themselves_are_found_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path(), &header()).unwrap();
+    let put = |text: &str| {
+        let mut update = store.update().unwrap();
+        let number = update.put(&document("a", "", text)).unwrap();
+        update.commit().unwrap();
+        number
+    };
+    let number = put("river bank");
+    let records = store.tables().records;
+    let mut txn = store.env().write_txn().unwrap();
+    let key = crate::blocks::key(number);
+    let block = records.get(&txn, &key).unwrap().unwrap().to_vec();
+    let record = crate::blocks::record(&block, crate::blocks::place(number));
+    let record = record.unwrap().unwrap();
+    records.delete(&mut txn, &key).unwrap();
+    records.put(&mut txn, &number, record).unwrap();
+    txn.commit().unwrap();
+    let snapshot = store.snapshot().unwrap();
+    assert!(snapshot.record(number).unwrap().is_some());
+    assert_eq!(snapshot.check_tables().unwrap().problems, [""; 0]);
+    drop(snapshot);
+    let number = put("water");
+    let snapshot = store.snapshot().unwrap();
+    assert!(snapshot.record(number).unwrap().is_some());
+    assert_eq!(snapshot.rows(Table::Records).unwrap(), 1);
+    assert_eq!(snapshot.check_tables().unwrap().problems, [""; 0]);
 }

@@ -95,6 +95,11 @@ pub enum RankError {
         /// How many there are.
         layers: usize,
     },
+    /// Token footprints were asked for where only documents' vectors are kept.
+    #[error(
+        "this index keeps one vector of each document and no footprints of its tokens; build one without --vectors-only"
+    )]
+    VectorsOnly,
     /// A mixer for vectors of another length, or an index that keeps no vectors.
     #[error(
         "the mixer takes vectors of {mixer} dimensions and hyperplanes of {bits} bits, the index keeps {index} dimensions and \

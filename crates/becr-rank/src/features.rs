@@ -3,7 +3,7 @@
 use crate::lexical::COUNT;
 use crate::score::{Buffers, Turn};
 use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker};
-use becr_store::DocumentStore;
+use becr_store::{DocumentStore, Documents};
 
 /// A candidate with its features, none of them standardised. Deep ones are computed when asked for.
 pub struct Examined<'a> {
@@ -85,6 +85,7 @@ impl Examined<'_> {
 
     /// The pooled features of the head's kernels, `[layer][term][kernel]`; empty without deep terms.
     pub fn log_sums(&mut self) -> Result<&[f32], RankError> {
+        self.check_tokens()?;
         match &self.query.deep {
             Some(deep) => {
                 self.ranker.log_sums(deep, &self.turn, self.buffers)?;
@@ -94,9 +95,17 @@ impl Examined<'_> {
         }
     }
 
+    fn check_tokens(&self) -> Result<(), RankError> {
+        match self.ranker.documents {
+            Documents::Vectors => Err(RankError::VectorsOnly),
+            Documents::Encoded | Documents::Composed => Ok(()),
+        }
+    }
+
     /// The composed similarity of every token to every term, `[layer][term][token]`, in the place of what `out` had.
     pub fn similarities(&mut self, out: &mut Vec<f32>) -> Result<(), RankError> {
         out.clear();
+        self.check_tokens()?;
         let Some(deep) = &self.query.deep else {
             return Ok(());
         };

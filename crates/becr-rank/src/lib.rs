@@ -178,6 +178,7 @@ pub use explain::{
 };
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
+pub use list::{ListParts, PartsRow};
 pub use mix::{MixedQuery, QueryMixer};
 pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
 pub use order::ranking;

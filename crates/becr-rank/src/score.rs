@@ -5,7 +5,7 @@ use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
 use crate::vector::Related;
 use crate::{RankError, RankQuery, Ranker};
 use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument, Workspace};
-use becr_store::{DocumentStore, FetchBuffer, FoundRecord, Record};
+use becr_store::{DocumentStore, Documents, FetchBuffer, FoundRecord, Record};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -247,7 +247,12 @@ impl Ranker {
             return Err(RankError::Record);
         }
         let (layers, bits) = (usize::from(self.shape.layers), usize::from(self.shape.bits));
-        let layout = DocumentLayout::new(layers, record.tokens(), bits)?;
+        // Where only vectors are kept, a document is one without tokens to the kernels: they give the same for all.
+        let tokens = match self.documents {
+            Documents::Vectors => 0,
+            Documents::Encoded | Documents::Composed => record.tokens(),
+        };
+        let layout = DocumentLayout::new(layers, tokens, bits)?;
         Ok(DocumentTokens::Footprints(TiledDocument::new(
             layout,
             record.footprints(),

@@ -93,10 +93,13 @@ function showGroups(groups, coverage) {
     return make("span", { className: group.found ? "group" : "group missing", title },
       group.words.join(" + ") + (group.found ? "" : `${stands} ✗`));
   };
-  const sorted = [...groups].sort((a, b) => a.words.length - b.words.length || b.found - a.found);
+  // An index of words alone, the usual kind, has no pairs to miss.
+  const pairs = coverage.pairs_found > 0;
+  const sorted = groups.filter((group) => pairs || group.words.length === 1).sort((a, b) => a.words.length - b.words.length || b.found - a.found);
   const missing = sorted.filter((group) => !group.found);
   section.replaceChildren(make("span", { className: "id" },
-    `Token groups: ${coverage.words_found} of ${coverage.words} words, ${coverage.pairs_found} of ${coverage.pairs} pairs`),
+    `Token groups: ${coverage.words_found} of ${coverage.words} words` +
+    (pairs ? `, ${coverage.pairs_found} of ${coverage.pairs} pairs` : "")),
   ...sorted.filter((group) => group.found).map(chip), ...missing.slice(0, 12).map(chip));
   if (missing.length > 12) section.append(make("span", { className: "id" }, `and ${missing.length - 12} missing pairs more`));
 }
@@ -309,13 +312,14 @@ async function begin() {
   }
 }
 
-byId("form").addEventListener("submit", (event) => { event.preventDefault(); search(); });
+// Who is quicker than the server's word on modes and indexes waits for it.
+byId("form").addEventListener("submit", (event) => { event.preventDefault(); begun.then(search); });
 byId("modes").addEventListener("change", search);
 byId("index").addEventListener("change", search);
 byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem("token", byId("token").value);
-  begin();
+  begun = begin();
 });
 document.addEventListener("keydown", key);
-begin();
+let begun = begin();

@@ -31,14 +31,18 @@ pub enum Documents {
     Encoded,
     /// The paper's “tokens for Q&D”: composed from the token groups in the store, a footprint for each word.
     Composed,
+    /// There are none: the encoder read the documents, and of each only its mean vector is kept. For collections that are
+    /// too large for footprints of every token.
+    Vectors,
 }
 
 impl Documents {
-    /// As JSON has it: `encoded`, `composed`.
+    /// As JSON has it: `encoded`, `composed`, `vectors`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Encoded => "encoded",
             Self::Composed => "composed",
+            Self::Vectors => "vectors",
         }
     }
 }

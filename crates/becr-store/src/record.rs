@@ -10,7 +10,8 @@
 //! 16  CLS        f32
 //! ```
 //!
-//! Of the mean vector there is a footprint; if footprints are relative to it, the vector itself, packed.
+//! Of the mean vector there is a footprint; if footprints are relative to it, the vector itself, packed. A record may leave
+//! the footprints of its tokens out (a layer then has 0 bytes), and their lengths with them.
 //!
 //! Numbers are little-endian. The footprints start at byte 48 because LMDB puts a large value 16 bytes into a
 //! page: in memory they then lie on a cache line. The checksum is over the whole record but itself.
@@ -115,7 +116,9 @@ impl NewRecord<'_> {
         if !shape.is_relative() && (!self.lengths.is_empty() || self.share != 0.0) {
             return Err("it has a share or lengths, but the store's footprints are not relative");
         }
-        if shape.is_relative() && self.lengths.len() != self.tokens as usize {
+        let has_tokens = self.tokens > 0 && !self.footprints.is_empty();
+        let lengths = if has_tokens { self.tokens as usize } else { 0 };
+        if shape.is_relative() && self.lengths.len() != lengths {
             return Err("it has not one length per token, as relative footprints have");
         }
         if !self.share.is_finite() {
@@ -181,12 +184,12 @@ impl<'a> Record<'a> {
             bits: u16_at(bytes, 8),
             vector: u16_at(bytes, 36),
         };
-        let lengths = match shape.is_relative() {
+        let features = usize::from(u16_at(bytes, 10));
+        let layer_bytes = u32_at(bytes, 32) as usize;
+        let lengths = match shape.is_relative() && layer_bytes > 0 {
             true => u32_at(bytes, 12) as usize,
             false => 0,
         };
-        let features = usize::from(u16_at(bytes, 10));
-        let layer_bytes = u32_at(bytes, 32) as usize;
         let footprints = usize::from(shape.layers) * layer_bytes;
         let forward_at = FOOTPRINTS + footprints + shape.mean_bytes() + lengths + 8 * features;
         let ends = forward_at.checked_add(u32_at(bytes, 20) as usize);
@@ -378,6 +381,26 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(Record::decode(&bytes).is_err());
         }
+    }
+
+    /// A record may know how many tokens its document has, and keep nothing of them.
+    #[test]
+    fn footprints_of_tokens_may_be_left_out() {
+        let mean = [7; 8];
+        let record = NewRecord {
+            tokens: 12,
+            mean: &mean,
+            ..NewRecord::default()
+        };
+        let bytes = record.encode(RELATIVE).unwrap();
+        let read = Record::decode(&bytes).unwrap();
+        assert_eq!((read.tokens(), read.mean()), (12, &mean[..]));
+        assert!(read.footprints().is_empty() && read.lengths().is_empty());
+        let lengths = NewRecord {
+            lengths: &[1; 12],
+            ..record
+        };
+        assert!(lengths.encode(RELATIVE).unwrap_err().contains("length"));
     }
 
     #[test]

@@ -26,7 +26,7 @@ const COUNT_MEMORY: usize = 512 << 20;
 pub struct Build {
     model: Option<Arc<Model>>,
     encoder: Option<Arc<Encoder>>,
-    precision: Precision,
+    precision: Option<Precision>,
     identity: Option<String>,
     overwrite: bool,
     rules: Option<Rules>,
@@ -38,7 +38,7 @@ impl Default for Build {
         Self {
             model: None,
             encoder: None,
-            precision: Precision::default(),
+            precision: None,
             identity: None,
             overwrite: false,
             rules: None,
@@ -76,10 +76,10 @@ impl Build {
         self
     }
 
-    /// What the model's linear layers compute in, unless an encoder is given. The index remembers it: documents added
-    /// later and encoded queries follow.
+    /// What the model's linear layers compute in, unless an encoder is given: otherwise [`models::precision`]. The index
+    /// remembers it: documents added later and encoded queries follow.
     pub fn precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
+        self.precision = Some(precision);
         self
     }
 
@@ -175,7 +175,7 @@ impl Build {
             Some(encoder) => encoder,
             None => Arc::new(Encoder::with_precision(
                 Model::clone(&model),
-                self.precision,
+                self.precision.unwrap_or_else(|| models::precision(&model)),
             )?),
         };
         let build = FullBuild {

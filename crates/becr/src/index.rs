@@ -1,15 +1,16 @@
 //! The principal type: an index, open.
 
+use crate::model_cache::ModelCache;
 use crate::opened::{Opened, Stamp, lock};
 use crate::view::{State, View};
 use crate::{
     Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
-    SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate, models,
+    SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate,
 };
 use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
 use becr_model::{Head, Model, QueryMode};
-use becr_rank::Ranker;
+use becr_rank::{ListParts, Ranker};
 use becr_store::Documents;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -23,6 +24,8 @@ pub struct OpenOptions {
     model: Option<Arc<Model>>,
     /// An encoder of that model, on a GPU say.
     encoder: Option<Arc<Encoder>>,
+    /// The model, once it was needed.
+    read: Arc<ModelCache>,
     /// The encoder, once it was needed.
     loaded: Arc<Mutex<Option<Arc<Encoder>>>>,
 }
@@ -82,10 +85,7 @@ impl OpenOptions {
     fn model_of(&self, opened: &Opened) -> Result<Arc<Model>, Error> {
         match &self.model {
             Some(model) => Ok(model.clone()),
-            None => Ok(Arc::new(models::of_manifest(
-                &opened.dir,
-                &opened.manifest,
-            )?)),
+            None => self.read.of_manifest(&opened.dir, &opened.manifest),
         }
     }
 }
@@ -209,6 +209,16 @@ impl Index {
         options: &RankOptions,
     ) -> Result<RerankAnswer, Error> {
         self.state(false)?.rerank(query, candidates, options)
+    }
+
+    /// What the scores of a list are made of before they are weighted; see [`View::list_parts`].
+    pub fn list_parts(
+        &self,
+        query: &str,
+        candidates: &[Candidate<'_>],
+        options: &RankOptions,
+    ) -> Result<Option<ListParts>, Error> {
+        self.state(false)?.list_parts(query, candidates, options)
     }
 
     /// Ranks candidates that the index has and texts that it does not have; see [`View::rerank_texts`].

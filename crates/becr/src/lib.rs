@@ -62,6 +62,7 @@ mod error;
 mod explain;
 mod generation;
 mod index;
+mod model_cache;
 pub mod models;
 mod opened;
 mod options;
@@ -79,11 +80,13 @@ pub use becr_encoder::{Encoder, Precision};
 pub use becr_groups::Rules;
 pub use becr_index::full::{FullSummary, Shard};
 pub use becr_index::{
-    Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, SourceError, Stage,
-    Verification,
+    Changed, Document, Existing, Folder, IndexError, IntoDocument, Observer, Plan, SourceError,
+    Stage, Verification, Work,
 };
 pub use becr_model::{Head, Model, QueryMode};
-pub use becr_rank::{ANCHOR_WEIGHT, Explanation, Part, Parts, Scored, Shading, Variant};
+pub use becr_rank::{
+    ANCHOR_WEIGHT, Explanation, ListParts, Part, Parts, PartsRow, Scored, Shading, Variant,
+};
 pub use becr_store::{Documents, Text};
 pub use build::Build;
 pub use decomposition::{DecomposedGroup, QueryDecomposition};
@@ -95,7 +98,7 @@ pub use options::{Details, RankOptions, SearchOptions};
 pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
-pub use snippet::{FAINTEST, Snippet, strength};
+pub use snippet::Snippet;
 pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
 pub use sync::{SyncOptions, SyncReport, folders};
 pub use texts::{RankedFrom, TextAnswer, TextCache, TextCandidate};

@@ -4,6 +4,7 @@
 //! remember [`BUNDLED`] instead, which is never a directory's: directories are remembered by their absolute paths.
 
 use crate::Error;
+use becr_encoder::Precision;
 use becr_groups::Rules;
 use becr_index::manifest::Manifest;
 use becr_model::{Model, QueryMode};
@@ -53,6 +54,15 @@ pub fn rules(model: &Model) -> Rules {
     match model.mixer.is_some() || mode == Some(QueryMode::Encoded) {
         true => Rules::words(),
         false => Rules::default(),
+    }
+}
+
+/// What a new index of a model is encoded in unless said otherwise: int8 for the bundled model, for which it was measured to
+/// cost next to nothing, f32 for others.
+pub fn precision(model: &Model) -> Precision {
+    match model.directory == Path::new(BUNDLED) {
+        true => Precision::Int8,
+        false => Precision::F32,
     }
 }
 

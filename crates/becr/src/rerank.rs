@@ -3,7 +3,7 @@
 use crate::{Error, Generation, RankOptions, View};
 use becr_encoder::Encoder;
 use becr_index::first_stage::Hit;
-use becr_rank::{EncodedQuery, Explanation, RankQuery, RankWorkspace, Ranker, Scored};
+use becr_rank::{EncodedQuery, Explanation, ListParts, RankQuery, RankWorkspace, Ranker, Scored};
 use becr_store::DocumentStore;
 use serde::Serialize;
 use std::fmt;
@@ -156,6 +156,18 @@ impl View {
         self.with_workspace(|work| ranking.rank(query, candidates, work))
     }
 
+    /// What the scores of a list are made of before they are weighted, for programs that fit weights; candidates that the
+    /// index does not have are left out. `None` for a head that is not list-wise.
+    pub fn list_parts(
+        &self,
+        query: &str,
+        candidates: &[Candidate<'_>],
+        options: &RankOptions,
+    ) -> Result<Option<ListParts>, Error> {
+        let ranking = self.ranking(options)?;
+        self.with_workspace(|work| ranking.parts(query, candidates, work))
+    }
+
     /// What ranking takes, ready.
     pub(crate) fn ranking(&self, options: &RankOptions) -> Result<Ranking<'_>, Error> {
         let ranker = self.ranker()?;
@@ -238,6 +250,26 @@ impl Ranking<'_> {
                 deep: scoring.deep,
             },
         })
+    }
+
+    fn parts(
+        &self,
+        text: &str,
+        entries: &[Candidate<'_>],
+        work: &mut RankWorkspace,
+    ) -> Result<Option<ListParts>, Error> {
+        let snapshot = &*self.view.snapshot()?;
+        let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
+        let (query, numbers) = self.query(snapshot, text, &ids)?;
+        let (places, candidates) = known(entries, &numbers);
+        let parts = self
+            .ranker
+            .list_parts(&query, snapshot, &candidates, work)?;
+        Ok(parts.map(|mut parts| {
+            let rows = parts.rows.iter_mut();
+            rows.for_each(|row| row.place = places[row.place]);
+            parts
+        }))
     }
 
     /// The query, and the numbers of the candidates.

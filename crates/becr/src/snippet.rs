@@ -2,16 +2,18 @@
 
 use crate::Error;
 use crate::rerank::{Ranking, RerankAnswer};
-use becr_rank::{RankWorkspace, ShadedWord, Shading};
+use becr_rank::{RankWorkspace, Shading};
 use serde::Serialize;
 use std::ops::Range;
 
 /// Words of a snippet.
 const WORDS: usize = 32;
-/// Below this a similarity shows nothing: words that have nothing to do with each other are often this close.
-pub const FAINTEST: f32 = 0.2;
-/// Words this near to a query term are marked.
-const MARKED: f32 = 0.5;
+/// Words that stand out this far are marked.
+const MARKED: f32 = 0.4;
+/// A sentence that begins this many words before the best window is shown from its beginning.
+const SENTENCE: usize = 12;
+/// Words before the best window that a reader is given where no sentence begins near it.
+const LEAD: usize = 3;
 
 /// A passage of a document's text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,24 +26,17 @@ pub struct Snippet {
     pub ends_early: bool,
     /// The words near to the query: places in the passage, in bytes.
     pub marks: Vec<Range<usize>>,
-    /// All its words: places in the passage, in bytes, and their similarity to the nearest query term.
+    /// All its words: places in the passage, in bytes, and how far they stand out, from 0 to 1.
     #[serde(skip)]
     pub words: Vec<(Range<usize>, f32)>,
 }
 
-/// How strongly a similarity is shown, from 0 to 1.
-pub fn strength(similarity: f32) -> f32 {
-    ((similarity - FAINTEST) / (1.0 - FAINTEST)).clamp(0.0, 1.0)
-}
-
 impl Snippet {
-    /// The window of words whose nearness to the query's terms sums to the most, the first of several.
+    /// The window of words that stand out most together, the first of several; moved back to the beginning of a
+    /// sentence where that loses none of the words that are marked.
     pub fn of(shading: &Shading) -> Self {
         let words = &shading.text_words;
-        let near: Vec<f32> = words
-            .iter()
-            .map(|word| strength(nearest(word)).powi(2))
-            .collect();
+        let near: Vec<f32> = words.iter().map(|word| word.strength().powi(2)).collect();
         let length = words.len().min(WORDS);
         let mut sum: f32 = near[..length].iter().sum();
         let (mut best, mut start) = (sum, 0);
@@ -52,6 +47,7 @@ impl Snippet {
                 (best, start) = (sum, end + 1 - length);
             }
         }
+        let start = start - lead(shading, start, length);
         let window = &words[start..start + length];
         let (from, to) = match (window.first(), window.last()) {
             (Some(first), Some(last)) => (first.start, last.end),
@@ -68,20 +64,38 @@ impl Snippet {
             ends_early: to < shading.text.len(),
             marks: window
                 .iter()
-                .filter(|word| nearest(word) >= MARKED)
+                .filter(|word| word.strength() >= MARKED)
                 .map(|word| word.start - from..word.end - from)
                 .collect(),
             words: window
                 .iter()
-                .map(|word| (word.start - from..word.end - from, nearest(word)))
+                .map(|word| (word.start - from..word.end - from, word.strength()))
                 .collect(),
         }
     }
 }
 
-/// The similarity to the nearest query term.
-fn nearest(word: &ShadedWord) -> f32 {
-    word.similarities.iter().copied().fold(0.0, f32::max)
+/// How many words earlier a window can begin for the sake of its first sentence: not more than stand behind its last
+/// marked word.
+fn lead(shading: &Shading, start: usize, length: usize) -> usize {
+    let words = &shading.text_words;
+    let window = words[start..start + length].iter().rev();
+    let spare = window
+        .take_while(|word| word.strength() < MARKED)
+        .count()
+        .min(start)
+        .min(SENTENCE);
+    // The words before the window, and whether a sentence ends between one and the next.
+    let begins = |&back: &usize| {
+        let at = start - back;
+        let gap = match at {
+            0 => return true,
+            _ => words[at - 1].end..words[at].start,
+        };
+        let gap = shading.text.get(gap).unwrap_or_default();
+        gap.contains(['.', '!', '?', '\n'])
+    };
+    (0..=spare).find(begins).unwrap_or(spare.min(LEAD))
 }
 
 impl Ranking<'_> {
@@ -100,8 +114,9 @@ impl Ranking<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use becr_rank::ShadedWord;
 
-    /// A text of words `w0 w1 …` with the similarity of each to one term.
+    /// A text of words `w0 w1 …` that stand out that far by one term.
     fn shading(similarities: &[f32]) -> Shading {
         let mut text = String::new();
         let text_words = similarities
@@ -115,6 +130,7 @@ mod tests {
                     start,
                     end: text.len(),
                     similarities: vec![similarity],
+                    strengths: vec![similarity],
                 }
             })
             .collect();
@@ -142,6 +158,25 @@ mod tests {
             .collect();
         assert_eq!(marked, ["w70", "w75"]);
         assert_eq!(snippet.text.split(' ').count(), WORDS);
+    }
+
+    #[test]
+    fn a_passage_begins_with_a_sentence_or_with_a_few_words_before_the_first_match() {
+        let mut similarities = [0.0; 100];
+        similarities[40] = 0.9;
+        // Too faint to be marked: a few words of these may be lost.
+        similarities[50..72].fill(0.1);
+        let mut text = shading(&similarities);
+        let snippet = Snippet::of(&text);
+        assert!(snippet.text.starts_with("w37 "), "{}", snippet.text);
+        let end = text.text_words[34].end;
+        text.text.replace_range(end..=end, ".");
+        let snippet = Snippet::of(&text);
+        assert!(snippet.text.starts_with("w35 "), "{}", snippet.text);
+        // No marked word is lost.
+        similarities[71] = 0.9;
+        let snippet = Snippet::of(&shading(&similarities));
+        assert!(snippet.text.starts_with("w40 ") && snippet.text.ends_with("w71"));
     }
 
     #[test]

@@ -173,7 +173,10 @@ impl StoreSizes {
         let words = (totals.title_words + totals.body_words) as f64;
         let token = f64::from(self.layers) * f64::from(self.bits) / 8.0;
         let length = if self.relative { 1.0 } else { 0.0 };
-        let least = totals.tokens as f64 * (token + length);
+        let least = match self.documents {
+            Documents::Vectors => 0.0,
+            Documents::Encoded | Documents::Composed => totals.tokens as f64 * (token + length),
+        };
         let pages = self.table("records");
         PerDocument {
             tokens: totals.tokens as f64 / documents,
@@ -184,7 +187,10 @@ impl StoreSizes {
             forward_index_per_word: forward as f64 / words.max(1.0),
             features: features as f64 / documents,
             record_pages: pages / documents,
-            overhead: (pages - forward as f64 - features as f64) / least.max(1.0),
+            overhead: match least > 0.0 {
+                true => (pages - forward as f64 - features as f64) / least,
+                false => 0.0,
+            },
         }
     }
 

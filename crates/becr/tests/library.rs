@@ -69,6 +69,29 @@ fn built(count: usize) -> (TempDir, PathBuf, Index) {
 }
 
 #[test]
+fn the_model_is_read_once_for_many_changes_and_again_when_it_has_changed() {
+    let (folder, path, _) = built(5);
+    let index = Index::open(&path).unwrap();
+    let add = |number| index.add(documents(number..number + 1), Existing::Refuse, &());
+    add(5).unwrap();
+    // The same size and time in the same place: only who reads the file again would notice.
+    let weights = folder.path().join("model").join("model.safetensors");
+    let meta = std::fs::metadata(&weights).unwrap();
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&weights)
+        .unwrap();
+    std::io::Write::write_all(&mut &file, &vec![0xff; meta.len() as usize]).unwrap();
+    file.set_modified(meta.modified().unwrap()).unwrap();
+    add(6).unwrap();
+    file.set_modified(std::time::SystemTime::now()).unwrap();
+    assert!(matches!(add(7), Err(Error::ModelOfIndex { .. })));
+    // Mended, it is taken up again.
+    model(&folder.path().join("model"));
+    add(7).unwrap();
+}
+
+#[test]
 fn clones_and_second_openings_see_what_any_of_them_writes() {
     let (_folder, path, index) = built(20);
     let (clone, second) = (index.clone(), Index::open(&path).unwrap());
@@ -400,6 +423,49 @@ fn a_build_with_an_identity_goes_on_and_one_without_leaves_nothing() {
         again.err().unwrap(),
         Error::Index(IndexError::Exists(_))
     ));
+}
+
+/// Asks to stop after some documents were encoded.
+struct StopsAfter(RefCell<(bool, u64)>);
+
+impl Observer for StopsAfter {
+    fn begin(&self, stage: Stage, _: Option<u64>) {
+        self.0.borrow_mut().0 = stage == Stage::EncodingDocuments;
+    }
+
+    fn advance(&self, steps: u64) {
+        let (is_encoding, left) = &mut *self.0.borrow_mut();
+        *left = left.saturating_sub(if *is_encoding { steps } else { 0 });
+    }
+
+    fn should_stop(&self) -> bool {
+        self.0.borrow().1 == 0
+    }
+}
+
+#[test]
+fn work_that_is_stopped_keeps_what_it_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let model = model(&folder.path().join("model"));
+    let build = || Build::new().model(model.clone()).identity("mine");
+    let after = |documents| StopsAfter(RefCell::new((false, documents)));
+    let stopped = build().run(&path, documents(0..30), &after(7));
+    assert!(matches!(
+        stopped.err().unwrap(),
+        Error::Index(IndexError::Stopped)
+    ));
+    let (index, built) = build().run(&path, documents(0..30), &()).unwrap();
+    assert_eq!((built.documents, built.resumed), (30, 7));
+
+    let stopped = index.add(documents(100..130), Existing::Refuse, &after(5));
+    let Error::Index(IndexError::Incomplete { changed, source }) = stopped.unwrap_err() else {
+        panic!("another error");
+    };
+    assert!(matches!(*source, IndexError::Stopped));
+    assert_eq!(changed.added, 5);
+    assert_eq!(index.view().unwrap().documents().unwrap(), 35);
+    assert!(index.verify().unwrap().problems.is_empty());
 }
 
 #[test]

@@ -1,9 +1,14 @@
-//! A synthetic collection: random footprints, texts whose words are as frequent as those of a language.
+//! A synthetic collection, as an index: random footprints, texts whose words are as frequent as those of a language.
 
 use crate::Console;
 use crate::random::Random;
+use anyhow::{Context, ensure};
+use becr_encoder::Precision;
 use becr_footprint::DocumentLayout;
+use becr_index::live::{Change, LiveIndex};
+use becr_index::manifest::{Manifest, ModelReference};
 use becr_lmdb::Store;
+use becr_model::{HEAD_FILE, Head};
 use becr_rank::EncodedQuery;
 use becr_store::{Header, NewDocument, Shape};
 use becr_text::groups::{Decomposition, Query};
@@ -22,7 +27,9 @@ const TITLE_WORDS: usize = 6;
 const VOCABULARY: f64 = 50_000.0;
 /// Queries are made of words that are neither in every document nor in hardly any: these places by frequency.
 const QUERY_WORDS: std::ops::Range<u64> = 200..3000;
-const BATCH: u64 = 500;
+const BATCH: u64 = 100;
+/// Words of queries are token groups: no WordPiece is needed but those that every tokenizer has.
+const VOCAB: &str = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n";
 
 /// Words whose frequency falls as 1 over their place (Zipf's law).
 fn text(random: &mut Random, words: usize) -> String {
@@ -64,15 +71,61 @@ pub(super) fn encoded(query: &str) -> EncodedQuery {
     }
 }
 
-/// A store of `documents` records, numbered from 0, and the token groups of `queries`.
+/// What the index says its encoder is.
+const ENCODER: &str = "synthetic";
+
+/// The index in `dir`, if it is one that [`write`] made, of so many documents.
+pub(super) fn is_there(dir: &Path, documents: u64) -> anyhow::Result<bool> {
+    if !Manifest::is_in(dir) {
+        return Ok(false);
+    }
+    let manifest = Manifest::read(dir)?;
+    let encoder = manifest.model.as_ref().map(|model| &*model.encoder_id);
+    ensure!(
+        encoder == Some(ENCODER),
+        "{}: an index, but none that this benchmark made; name another folder",
+        dir.display()
+    );
+    let found = becr::Index::open(dir)?.view()?.documents()?;
+    ensure!(
+        found == documents,
+        "{}: an index of {found} documents, not of {documents}; give --documents {found}, or name another folder",
+        dir.display()
+    );
+    Ok(true)
+}
+
+/// Writes an index of `documents` records, numbered from 0, and the token groups of `queries`.
 pub(super) fn write(
     dir: &Path,
     documents: u64,
     queries: &[String],
+    head: &Head,
     console: &Console<'_>,
-) -> anyhow::Result<Store> {
-    let store = Store::create(dir, &Header::new("synthetic", SHAPE, WINDOW))?;
+) -> anyhow::Result<()> {
+    let manifest = Manifest {
+        model: Some(ModelReference {
+            encoder_id: ENCODER.to_owned(),
+            directory: "bench:synthetic".into(),
+            precision: Precision::F32,
+        }),
+        ..Manifest::default()
+    };
+    for folder in [dir.join("model"), manifest.first_stage(dir)] {
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let store = Store::create(&manifest.store(dir), &Header::new(ENCODER, SHAPE, WINDOW))?;
     let mut random = Random::new(1);
+    write_groups(&store, queries, &mut random)?;
+    drop(store);
+    std::fs::write(dir.join("model").join("vocab.txt"), VOCAB)?;
+    head.write(&dir.join("model").join(HEAD_FILE))?;
+    manifest.write(dir)?;
+    write_documents(dir, documents, &mut random, console)
+}
+
+fn write_groups(store: &Store, queries: &[String], random: &mut Random) -> anyhow::Result<()> {
     let bytes = usize::from(SHAPE.bits) / 8;
     let mut update = store.update()?;
     for query in queries {
@@ -83,30 +136,64 @@ pub(super) fn write(
             update.put_group(&group, &footprints)?;
         }
     }
-    update.commit()?;
+    Ok(update.commit()?)
+}
+
+fn write_documents(
+    dir: &Path,
+    documents: u64,
+    random: &mut Random,
+    console: &Console<'_>,
+) -> anyhow::Result<()> {
+    let mut index = LiveIndex::open(dir)?;
     let layout = DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
-    let (mut footprints, mut mean) = (vec![0; layout.bytes()], vec![0; bytes]);
     let bar = (console.bar)(documents, "records written");
     for first in (0..documents).step_by(BATCH as usize) {
-        let mut update = store.update()?;
-        let mut ids = Vec::new();
-        for number in first..documents.min(first + BATCH) {
-            random.fill(&mut footprints);
-            random.fill(&mut mean);
-            ids.push(id(number));
-            update.put(&NewDocument {
-                id: &id(number),
-                title: &text(&mut random, TITLE_WORDS),
-                text: &text(&mut random, WORDS),
-                tokens: TOKENS as u32,
-                footprints: &footprints,
-                mean: &mean,
-                ..Default::default()
-            })?;
-        }
-        update.commit()?;
-        bar.inc(ids.len() as u64);
+        let batch: Vec<SyntheticDocument> = (first..documents.min(first + BATCH))
+            .map(|number| SyntheticDocument::new(number, layout.bytes(), random))
+            .collect();
+        let changes: Vec<Change<'_>> = batch.iter().map(SyntheticDocument::change).collect();
+        index.apply(&changes)?;
+        bar.inc(batch.len() as u64);
     }
     bar.finish_and_clear();
-    Ok(store)
+    Ok(index.finish()?)
+}
+
+struct SyntheticDocument {
+    id: String,
+    title: String,
+    text: String,
+    footprints: Vec<u8>,
+    mean: Vec<u8>,
+}
+
+impl SyntheticDocument {
+    fn new(number: u64, footprints: usize, random: &mut Random) -> Self {
+        let mut bytes = |count: usize| {
+            let mut bytes = vec![0; count];
+            random.fill(&mut bytes);
+            bytes
+        };
+        let (footprints, mean) = (bytes(footprints), bytes(usize::from(SHAPE.bits) / 8));
+        Self {
+            id: id(number),
+            title: text(random, TITLE_WORDS),
+            text: text(random, WORDS),
+            footprints,
+            mean,
+        }
+    }
+
+    fn change(&self) -> Change<'_> {
+        Change::Put(NewDocument {
+            id: &self.id,
+            title: &self.title,
+            text: &self.text,
+            tokens: TOKENS as u32,
+            footprints: &self.footprints,
+            mean: &self.mean,
+            ..Default::default()
+        })
+    }
 }

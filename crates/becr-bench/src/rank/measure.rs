@@ -5,7 +5,9 @@ use crate::Console;
 use crate::random::Random;
 use crate::scoring::{Scoring, ScoringBuffers};
 use anyhow::Context;
+use becr::Index;
 use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument};
+use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{
@@ -20,7 +22,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Queries of each length, used in turn.
-const QUERIES: usize = 16;
+pub(super) const QUERIES: usize = 16;
 /// Time spent on one row, apart from the least number of repetitions.
 const BUDGET: Duration = Duration::from_millis(1500);
 const REPETITIONS: std::ops::Range<usize> = 9..200;
@@ -46,8 +48,9 @@ pub(super) struct RankRow {
 }
 
 pub(super) struct RankMeter {
+    pub(super) index: Index,
     store: Store,
-    documents: u64,
+    pub(super) documents: u64,
     ranker: Ranker,
     mode: QueryMode,
 }
@@ -64,15 +67,19 @@ impl RankMeter {
             .iter()
             .flat_map(|&n| data::queries(n, QUERIES))
             .collect();
-        let store = data::write(dir, documents, &queries, console)?;
-        let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
         let mut head = Head::blank("synthetic", usize::from(SHAPE.layers));
         head.deep.alpha.iter_mut().for_each(|row| row.fill(0.1));
         head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
         let feature = |name: &&str| Feature::plain(*name, 0.1);
         head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
+        if !data::is_there(dir, documents)? {
+            data::write(dir, documents, &queries, &head, console)?;
+        }
+        let store = Store::open(&Manifest::read(dir)?.store(dir))?;
+        let pieces = WordPieces::from_dir(&dir.join("model"))?;
         let ranker = Ranker::for_store(store.header(), head, pieces)?;
         Ok(Self {
+            index: Index::open(dir)?,
             store,
             documents,
             ranker,
@@ -225,7 +232,7 @@ struct RankTimes {
 }
 
 /// Lower quartile, in milliseconds.
-fn quartile(times: impl Iterator<Item = Duration>) -> f64 {
+pub(super) fn quartile(times: impl Iterator<Item = Duration>) -> f64 {
     let mut times: Vec<Duration> = times.collect();
     times.sort_unstable();
     times[times.len() / 4].as_secs_f64() * 1e3

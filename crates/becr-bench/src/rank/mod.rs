@@ -9,14 +9,17 @@
 //! are read by an encoder that takes no time: each word is one footprint, and the real encoder's time comes on top.
 
 mod data;
+mod library;
 mod measure;
 
 use crate::Console;
 use crate::console::write_json;
 use anyhow::{Context, ensure};
 use becr_rank::QueryMode;
-use measure::{RankMeter, RankRow};
+use library::LibraryRow;
+use measure::{QUERIES, RankMeter, RankRow};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -35,6 +38,13 @@ pub(crate) struct Args {
     /// Where to write the store [default: the system's temporary folder].
     #[arg(long)]
     dir: Option<PathBuf>,
+    /// Write the index here and leave it there, for other programs to measure with; one that is there already is used.
+    /// Its documents are document-0, document-1 and so on, --json tells its queries.
+    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    keep: Option<PathBuf>,
+    /// Also measure composed queries through the library, as a program asks for them, on so many threads.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    threads: Vec<usize>,
     /// How queries are read. The time of the encoder is not measured: `becr bench encoder` does that.
     #[arg(long, value_enum, default_value_t)]
     mode: Mode,
@@ -67,28 +77,47 @@ struct RankReport {
     documents: u64,
     store_bytes: u64,
     rows: Vec<RankRow>,
+    /// Through the library.
+    library: Vec<LibraryRow>,
+    /// The queries of each length.
+    queries: BTreeMap<usize, Vec<String>>,
 }
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     ensure!(args.documents > 0, "--documents must be at least 1");
     ensure!(
-        args.n.iter().chain(&args.candidates).all(|&n| n > 0),
-        "--n and --candidates must be at least 1"
+        args.n
+            .iter()
+            .chain(&args.candidates)
+            .chain(&args.threads)
+            .all(|&n| n > 0),
+        "--n, --candidates and --threads must be at least 1"
     );
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::tempdir_in(&dir)
         .with_context(|| format!("cannot make a folder in {}", dir.display()))?;
+    let folder = args.keep.as_deref().unwrap_or(scratch.path());
     let mode = args.mode.into();
-    let meter = RankMeter::new(scratch.path(), args.documents, &args.n, mode, console)?;
+    let meter = RankMeter::new(folder, args.documents, &args.n, mode, console)?;
     let mut report = RankReport {
         mode,
         documents: args.documents,
         store_bytes: meter.store_bytes()?,
         rows: Vec::new(),
+        library: Vec::new(),
+        queries: args
+            .n
+            .iter()
+            .map(|&n| (n, data::queries(n, QUERIES)))
+            .collect(),
     };
     for &n in &args.n {
         for &candidates in &args.candidates {
             report.rows.push(meter.measure(n, candidates)?);
+            for &threads in &args.threads {
+                let row = meter.library(n, candidates, threads)?;
+                report.library.push(row);
+            }
         }
     }
     if let Some(path) = &args.json {
@@ -117,6 +146,16 @@ fn print(report: &RankReport, out: &mut dyn Write) -> anyhow::Result<()> {
             row.engine_ms,
             row.ratio
         )?;
+    }
+    if !report.library.is_empty() {
+        writeln!(
+            out,
+            "\n{:>2} {:>10} {:>9} {:>8} {:>10}",
+            "n", "candidates", "call ms", "threads", "queries/s"
+        )?;
+    }
+    for row in &report.library {
+        writeln!(out, "{}", row.line())?;
     }
     Ok(())
 }

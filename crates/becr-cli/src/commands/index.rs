@@ -70,8 +70,16 @@ pub(crate) struct Args {
     /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
     #[arg(long, conflicts_with = "lexical_only")]
     compose_documents: bool,
+    /// Keep one vector of each document and no footprints of its tokens, for collections that are too large for those: 0.2 KB
+    /// a document beside its words and text, whatever its length. Ranking goes by BM25 and vectors, with the same head but for
+    /// its kernels, and does not say which words are near the query.
+    #[arg(long, conflicts_with_all = ["lexical_only", "compose_documents"])]
+    vectors_only: bool,
     #[command(flatten)]
     rules: RuleArgs,
+    /// Largest distance of the words of a pair that is kept [default: the model's window]
+    #[arg(long, value_name = "N", conflicts_with_all = ["groups", "lexical_only"], value_parser = clap::value_parser!(u32).range(1..=500))]
+    pair_distance: Option<u32>,
     #[command(flatten)]
     backend: backend::Args,
     /// Print the summary as JSON.
@@ -172,19 +180,23 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         "parts for composed queries need one list of token groups: name it with --groups"
     );
     let model = models::model(args.model.as_deref())?;
-    let encoder = args.backend.open(model.clone())?;
+    let encoder = args.backend.open_new(model.clone())?;
     Ok(build
         .encoder(Arc::new(encoder))
         .keep_text(!args.no_text)
         .group_list(args.groups.clone())
-        .rules(args.rules.rules(&model)?)
+        .rules(becr::Rules {
+            pair_distance: args.pair_distance,
+            ..args.rules.rules(&model)?
+        })
         .query_log(args.rules.query_log()?)
         .count_memory(args.rules.memory())
         .shard(args.shard)
         .mode(mode)
-        .documents(match args.compose_documents {
-            true => Documents::Composed,
-            false => Documents::Encoded,
+        .documents(match (args.compose_documents, args.vectors_only) {
+            (true, _) => Documents::Composed,
+            (false, true) => Documents::Vectors,
+            (false, false) => Documents::Encoded,
         })
         .model(model))
 }

@@ -23,10 +23,6 @@ mod shell;
 mod stats;
 mod sync;
 mod token_groups;
-#[cfg(feature = "train")]
-mod train;
-#[cfg(not(feature = "train"))]
-#[path = "train_absent.rs"]
 mod train;
 mod verify;
 

@@ -3,7 +3,7 @@
 use crate::{hub, output, progress};
 use anyhow::{Context, bail};
 use becr_encoder::Document;
-use becr_model::{Layers, Model, Storage, WORDS_FILE, WordVectors};
+use becr_model::{Head, HyperplaneKind, Layers, Model, Storage, WORDS_FILE, WordVectors};
 use becr_text::groups::TokenGroup;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,18 @@ pub(crate) struct PrepareArgs {
     /// undoes it.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     relative: Option<bool>,
+    /// How hyperplanes are drawn.
+    #[arg(long, value_enum)]
+    hyperplanes: Option<Planes>,
+    /// Seed of their draw.
+    #[arg(long, value_name = "N")]
+    hyperplane_seed: Option<u64>,
+    /// Take the encoder's centre away: vectors are hashed as they are, the paper's way.
+    #[arg(long, conflicts_with = "centre")]
+    no_centre: bool,
+    /// Take the ranking head along though bits, hyperplanes or centre change: its weights were learned with others.
+    #[arg(long)]
+    keep_head: bool,
     /// Corpora to measure the centre on; without any, the encoder's own centre stays, if it has one.
     #[arg(long, value_name = "CORPUS", num_args = 1..)]
     centre: Vec<PathBuf>,
@@ -95,6 +107,15 @@ pub(crate) struct WordsArgs {
     json: bool,
 }
 
+/// How the normal vectors of hyperplanes relate to each other.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Planes {
+    /// Orthogonal: cosines come out better at the same number of bits.
+    Orthogonal,
+    /// Independent, as in the paper.
+    Gaussian,
+}
+
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Dtype {
     F32,
@@ -113,7 +134,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 fn convert(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
     output::check_folder(&args.out)?;
     let model = Model::read(hub::directory(&args.model)?)?;
-    write(&model, &args.out, args.dtype, args.json)
+    write(&model, &args.out, args.dtype, false, args.json)
 }
 
 fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
@@ -128,6 +149,16 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
         settings.bits = args.bits;
     }
     settings.relative = args.relative.unwrap_or(settings.relative);
+    if let Some(planes) = args.hyperplanes {
+        settings.hyperplanes.kind = match planes {
+            Planes::Orthogonal => HyperplaneKind::Orthogonal,
+            Planes::Gaussian => HyperplaneKind::Gaussian,
+        };
+    }
+    settings.hyperplanes.seed = args.hyperplane_seed.unwrap_or(settings.hyperplanes.seed);
+    if args.no_centre {
+        model.weights.centres = None;
+    }
     model.config.becr = Some(settings);
     model.config.check(&directory.join("config.json"))?;
     if !args.centre.is_empty() {
@@ -140,7 +171,7 @@ fn prepare(args: &PrepareArgs) -> anyhow::Result<ExitCode> {
         bar.finish_and_clear();
         model.weights.centres = Some(centres);
     }
-    write(&model, &args.out, args.dtype, args.json)
+    write(&model, &args.out, args.dtype, args.keep_head, args.json)
 }
 
 fn words(args: &WordsArgs) -> anyhow::Result<ExitCode> {
@@ -166,7 +197,10 @@ fn words(args: &WordsArgs) -> anyhow::Result<ExitCode> {
         .map(|(id, piece)| (id, TokenGroup::Unigram(piece)))
         .unzip();
     let bar = progress::counting(groups.len() as u64, "WordPieces");
-    let encoded = encoder.groups_observed(&groups, |count| bar.inc(count as u64))?;
+    let encoded = encoder.groups_observed(&groups, |count| {
+        bar.inc(count as u64);
+        anyhow::Ok(())
+    })?;
     bar.finish_and_clear();
     let vectors = encoded.iter().flat_map(|group| &group.packed).copied();
     let width = shape.vector_width();
@@ -204,7 +238,13 @@ fn sample(corpora: &[PathBuf], each: usize) -> anyhow::Result<Vec<Document>> {
     Ok(sample)
 }
 
-fn write(model: &Model, to: &Path, dtype: Dtype, json: bool) -> anyhow::Result<ExitCode> {
+fn write(
+    model: &Model,
+    to: &Path,
+    dtype: Dtype,
+    keep_head: bool,
+    json: bool,
+) -> anyhow::Result<ExitCode> {
     let storage = match dtype {
         Dtype::F32 => Storage::F32,
         Dtype::F16 => Storage::F16,
@@ -223,10 +263,18 @@ fn write(model: &Model, to: &Path, dtype: Dtype, json: bool) -> anyhow::Result<E
         }
     }
     if let Some(head) = &model.head {
-        match head.encoder_id == encoder_id {
-            true => head.write(&to.join(becr_model::HEAD_FILE))?,
-            false => output::note(
-                "The head was not taken along: it belongs to another encoder; train one for this.",
+        let path = to.join(becr_model::HEAD_FILE);
+        match (head.encoder_id == encoder_id, keep_head) {
+            (true, _) => head.write(&path)?,
+            (false, true) => {
+                let encoder_id = encoder_id.clone();
+                let head = head.clone();
+                Head { encoder_id, ..head }.write(&path)?;
+                // A head for other layers does not fit, and says so.
+                Model::read(to)?;
+            }
+            (false, false) => output::note(
+                "The head was not taken along: it belongs to another encoder; train one for this, or see --keep-head.",
             ),
         }
     }

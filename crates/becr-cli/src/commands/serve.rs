@@ -1,9 +1,11 @@
 //! `becr serve`: indexes over HTTP.
 
+mod keep;
+
 use super::at_least_one;
 use crate::commands::demo;
-use crate::output;
 use crate::ranking::Mode;
+use crate::{output, supervise};
 use anyhow::Context;
 use becr::Index;
 use becr_server::log::{self, LogFormat};
@@ -156,6 +158,14 @@ pub(crate) struct Args {
     log: ServeLog,
 }
 
+impl Args {
+    /// The indexes that were named.
+    fn given(&self) -> impl Iterator<Item = &str> {
+        let given = self.indexes.iter().chain(&self.more_indexes);
+        given.map(String::as_str)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ServeLog {
     Text,
@@ -164,16 +174,31 @@ enum ServeLog {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    start_log(args);
+    let given: Vec<PathBuf> = args.given().map(|index| named(index).1).collect();
+    match supervise::is_child() || given.is_empty() {
+        true => serve(args),
+        false => keep::alive(&given, || serve(args)),
+    }
+}
+
+fn start_log(args: &Args) {
     log::start(match args.log {
         ServeLog::Text => LogFormat::Text,
         ServeLog::Json => LogFormat::Json,
         ServeLog::Off => LogFormat::Off,
     });
+}
+
+fn serve(args: &Args) -> anyhow::Result<ExitCode> {
+    if supervise::is_child() {
+        supervise::end_with_parent();
+    }
     let settings = settings(args)?;
     // Lives until the server has ended, then the folder is removed.
     let folder = tempfile::tempdir()?;
     let mut indexes = Vec::new();
-    for given in args.indexes.iter().chain(&args.more_indexes) {
+    for given in args.given() {
         let (name, path) = named(given);
         indexes.push((name, Index::open(path)?));
     }

@@ -153,7 +153,7 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
         }
     } else {
         let model = models::model(args.model.as_deref())?;
-        let encoder = args.backend.open(model.clone())?;
+        let encoder = args.backend.open_new(model.clone())?;
         let mut build = Build::new()
             .model(model)
             .encoder(Arc::new(encoder))

@@ -5,7 +5,7 @@ use crate::{models, output, progress};
 use anyhow::Context;
 use becr::{Observer, Stage};
 use becr_groups::{
-    CountFile, CountOptions, Counter, GroupList, RecordBytes, Rules, Sources, Vocabulary,
+    CountFile, CountOptions, Counter, Frequency, GroupList, RecordBytes, Rules, Sources, Vocabulary,
 };
 use becr_model::Model;
 use std::io::Write;
@@ -21,6 +21,9 @@ pub(crate) struct RuleArgs {
     /// Leave out pairs that are in fewer documents [default: no pairs for the bundled model, 2 for the paper's]
     #[arg(long, value_name = "N")]
     min_pair_documents: Option<u64>,
+    /// What the two above count: documents that have a group, or how often it occurs in all, the paper's rule.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
+    count_by: CountBy,
     /// Leave out words that are no single WordPiece, and pairs with such a word.
     #[arg(long)]
     vocabulary_words_only: bool,
@@ -33,6 +36,16 @@ pub(crate) struct RuleArgs {
     /// Memory for counting.
     #[arg(long, default_value = "512MiB", value_name = "SIZE", value_parser = parse_size)]
     count_memory: u64,
+}
+
+/// What the frequency of a group counts.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum CountBy {
+    /// Documents that have it.
+    #[default]
+    Documents,
+    /// Its occurrences in all of them.
+    Occurrences,
 }
 
 /// A limit, or none.
@@ -51,6 +64,11 @@ impl RuleArgs {
         Ok(Rules {
             min_word_documents: self.min_word_documents.unwrap_or(usual.min_word_documents),
             min_pair_documents: self.min_pair_documents.unwrap_or(usual.min_pair_documents),
+            by: match self.count_by {
+                CountBy::Documents => Frequency::Documents,
+                CountBy::Occurrences => Frequency::Occurrences,
+            },
+            pair_distance: None,
             vocabulary_words_only: self.vocabulary_words_only,
             budget: self.token_budget.0,
             record_bytes: RecordBytes::new(shape.group_bytes() as u64, OVERHEAD),

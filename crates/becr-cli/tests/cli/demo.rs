@@ -1,6 +1,7 @@
 //! `becr demo`: what a new user meets first.
 
 use crate::full::run;
+use crate::ranked::json;
 use std::fs;
 
 /// The one test that encodes with the bundled model: what else needs it is looked at here too.
@@ -37,7 +38,45 @@ fn the_demo_searches_and_measures_and_its_index_lives_on() {
     run(folder.path(), &["add", "sample.becr", "more.jsonl"]);
     let found = run(folder.path(), &["search", "sample.becr", "smiling quokka"]).stdout;
     assert!(found.contains("[new]  (BM25: 1)"), "{found}");
+    // Contextual vectors of a text's function words are near to whatever the text is about. They are not what a reader is
+    // shown, however the query is read.
+    for mode in ["encoded", "composed"] {
+        let arguments = [
+            "search",
+            "sample.becr",
+            "dog in hot car",
+            "--mode",
+            mode,
+            "-k",
+            "1",
+            "--color",
+            "always",
+        ];
+        let found = run(folder.path(), &arguments).stdout;
+        let mut bold = found.split("\u{1b}[1m").skip(2);
+        let mut marked = bold
+            .by_ref()
+            .filter_map(|from| from.split("\u{1b}[").next());
+        let first: Vec<&str> = marked.by_ref().take(3).collect();
+        assert_eq!(first, ["dog", "hot", "car"], "{mode}: {found}");
+        assert!(marked.all(|word| word.len() > 3), "{mode}: {found}");
+    }
     // The whole query through the bundled encoder.
     let minus = ["search", "sample.becr", "quokka", "--variant", "becr-minus"];
     assert!(run(folder.path(), &minus).stdout.contains("[new]"));
+}
+
+#[test]
+fn the_demo_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), &["demo", "--mode", "encoded", "--json"]).stdout;
+    let told = json(&told);
+    assert_eq!(
+        (&told["documents"], &told["mode"]),
+        (&238.into(), &"encoded".into())
+    );
+    assert_eq!(told["searches"][0]["query"], "jaguar running speed");
+    assert_eq!(told["searches"][0]["becr"].as_array().unwrap().len(), 5);
+    assert_eq!(told["measured"]["measures"][0]["measure"], "nDCG@10");
+    assert!(told["measured"]["timing_ms"]["total"].as_f64() > Some(0.0));
 }

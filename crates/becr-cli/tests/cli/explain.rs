@@ -142,7 +142,7 @@ fn one_term_can_be_looked_at() {
     };
     let outcome = explain("BANK");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let marked = "at least 0.5 similar to \"bank\"\n";
+    let marked = "stand out by their similarity to \"bank\"\n";
     assert!(outcome.stdout.contains(marked), "{}", outcome.stdout);
     let outcome = explain("zebra");
     assert!(

@@ -422,3 +422,66 @@ fn noise(whole: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+#[test]
+fn a_long_build_says_before_it_starts_how_long_it_takes() {
+    let folder = folder();
+    corpus(folder.path(), "large.jsonl", 0..2600);
+    corpus(folder.path(), "small.jsonl", 0..20);
+    let told = index(folder.path(), "large.jsonl", "large", &[]).stderr;
+    assert!(told.contains("at the pace of a short trial"), "{told}");
+    assert!(told.contains(": 2,600 documents of some "), "{told}");
+    assert!(told.contains(" tokens/s"), "{told}");
+    let told = index(folder.path(), "small.jsonl", "small", &[]).stderr;
+    assert!(!told.contains("trial"), "not worth a trial: {told}");
+    let told = index(folder.path(), "large.jsonl", "quiet", &["--quiet"]).stderr;
+    assert!(!told.contains("trial"), "{told}");
+    // `cost` says the same of other collections.
+    let cost = "cost --index small --target-documents 1M --json";
+    let cost = run(folder.path(), &cost.split(' ').collect::<Vec<_>>()).stdout;
+    let cost: serde_json::Value = serde_json::from_str(&cost).unwrap();
+    let time = |name: &str| cost["encoding"][name].as_f64().unwrap();
+    let tokens = cost["measured"]["tokens"].as_f64().unwrap() / 20.0 * 1e6;
+    let seconds = tokens / time("tokens_per_second");
+    assert!((time("seconds") / seconds - 1.0).abs() < 1e-6, "{cost}");
+}
+
+/// Hyperplanes, centre and token groups as in the paper, and a head that goes along.
+#[test]
+fn the_papers_choices_can_be_asked_for() {
+    let folder = folder();
+    let at = folder.path();
+    let split = |line: &str| run(at, &line.split(' ').collect::<Vec<_>>());
+    corpus(at, "a.jsonl", 0..40);
+    split("model prepare model --out centred --centre a.jsonl --layers all --bits 64");
+    let paper = "model prepare centred --out paper --no-centre --hyperplanes gaussian --json";
+    split(paper);
+    let config = fs::read_to_string(at.join("paper/config.json")).unwrap();
+    assert!(config.contains("\"gaussian\""), "{config}");
+    let centred = fs::metadata(at.join("centred/model.safetensors")).unwrap();
+    let plain = fs::metadata(at.join("paper/model.safetensors")).unwrap();
+    assert!(plain.len() < centred.len(), "the centre is gone");
+    // Neighbours twice in each of two documents, and a pair at distance 2.
+    let line =
+        |id| format!("{{\"id\": \"{id}\", \"text\": \"river bank loan. river bank loan.\"}}\n");
+    fs::write(at.join("pairs.jsonl"), line("a") + &line("b")).unwrap();
+    let groups = |out: &str, more: &[&str]| {
+        let usual = "index pairs.jsonl --model paper --json --out".split(' ');
+        let arguments = usual.chain([out]).chain(more.iter().copied());
+        let told = run(at, &arguments.collect::<Vec<_>>()).stdout;
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told["groups"].as_u64().unwrap()
+    };
+    let near = groups("near", &["--pair-distance", "1"]);
+    let far = groups("far", &[]);
+    let often = groups(
+        "often",
+        &["--count-by", "occurrences", "--min-pair-documents", "4"],
+    );
+    let rare = groups("rare", &["--min-pair-documents", "4"]);
+    assert!(near < far, "{near} {far}");
+    assert!(
+        rare < often,
+        "pairs are met four times, in two documents: {rare} {often}"
+    );
+}

@@ -80,3 +80,42 @@ fn heads_that_do_not_belong_to_the_model_are_refused() {
     std::fs::write(folder.join("model/head.json"), "{").unwrap();
     refused("line 1");
 }
+
+/// For tables of bits: the same weights over footprints of other lengths.
+#[test]
+fn a_head_goes_along_to_other_bits_if_asked() {
+    let folder = folder();
+    let folder = folder.path();
+    let encoder_id = Model::read(folder.join("model")).unwrap().encoder_id();
+    write_head(folder, &encoder_id, gamma());
+    corpus(folder, "all.jsonl", 0..20);
+    let prepare = "model prepare model --bits 32 --out".split(' ');
+    let left = run(folder, &prepare.clone().chain(["left"]).collect::<Vec<_>>());
+    assert!(left.stderr.contains("--keep-head"), "{}", left.stderr);
+    assert!(!folder.join("left/head.json").exists());
+    run(
+        folder,
+        &prepare.chain(["taken", "--keep-head"]).collect::<Vec<_>>(),
+    );
+    let taken = Model::read(folder.join("taken")).unwrap();
+    assert_eq!(taken.head.as_ref().unwrap().encoder_id, taken.encoder_id());
+    run(
+        folder,
+        &["index", "all.jsonl", "--out", "ix", "--model", "taken"],
+    );
+    run(folder, &["search", "ix", "river bank"]);
+    // A head of three layers is of no use with one.
+    let one = "model prepare model --layers 1 --keep-head --out one";
+    let outcome = becr(folder, &one.split(' ').collect::<Vec<_>>());
+    let built = match outcome.code {
+        Some(0) => {
+            becr(
+                folder,
+                &["index", "all.jsonl", "--out", "no", "--model", "one"],
+            )
+            .code
+        }
+        code => code,
+    };
+    assert_eq!(built, Some(1), "{}", outcome.stderr);
+}

@@ -5,6 +5,7 @@ mod bench_json;
 mod bench_rank;
 mod composed;
 mod cost;
+mod cross;
 mod damage;
 mod demo;
 mod dice;
@@ -33,6 +34,8 @@ mod sync;
 mod train;
 #[cfg(not(feature = "train"))]
 mod train_absent;
+mod tune;
+mod vectors;
 mod words;
 
 use std::path::Path;

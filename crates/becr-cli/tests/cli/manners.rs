@@ -330,6 +330,23 @@ fn pipes_and_json() {
         "river bank",
     );
     assert!(json(&encoded)["texts"].is_array(), "{encoded}");
+    let batch = [
+        "search",
+        "X",
+        "--queries",
+        "-",
+        "--run-out",
+        "bm25.run",
+        "--first-stage",
+        "--json",
+    ];
+    let told = json(&piped(&batch, queries));
+    assert_eq!(
+        (&told["run"], &told["queries"]),
+        (&"bm25.run".into(), &2.into())
+    );
+    assert_eq!(told["answered"], 1, "nothing has a zebra");
+    assert_eq!(told["timing_ms"][0]["stage"], "first stage");
     let deleted = piped(&["delete", "X", "-", "--json"], "d1\nd2\n");
     assert_eq!(json(&deleted)["deleted"], 2);
     let compacted = run(folder, &["compact", "X", "--json"]).stdout;
@@ -342,6 +359,48 @@ fn pipes_and_json() {
     assert_eq!(json(&run(folder, &count).stdout)["documents"], 30);
     let merge = ["merge", "X", "--out", "Y", "--json"];
     assert_eq!(json(&run(folder, &merge).stdout)["documents"], 28);
+}
+
+#[test]
+fn every_command_that_prints_results_has_json() {
+    let folder = folder();
+    let help = |arguments: &[&str]| {
+        let arguments: Vec<&str> = arguments.iter().copied().chain(["--help"]).collect();
+        run(folder.path(), &arguments).stdout
+    };
+    let commands = |help: &str| -> Vec<String> {
+        let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+        let list = list.split("\n\n").next().unwrap_or_default();
+        let names = list.lines().filter(|line| !line.starts_with("   "));
+        let names = names.filter_map(|line| line.split_whitespace().next());
+        names
+            .filter(|name| *name != "help")
+            .map(str::to_owned)
+            .collect()
+    };
+    // The first two print what a shell and `man` read, the third is a page and an API, the fourth is not part of every
+    // program, the last writes JSON anyway.
+    let without = ["completions", "manual", "serve", "train", "folds make"];
+    let mut seen = 0;
+    for name in commands(&help(&[])) {
+        let whole = help(&[&name]);
+        let below = commands(&whole);
+        let helps: Vec<(String, String)> = match below.is_empty() {
+            true => vec![(name, whole)],
+            false => {
+                let each = below
+                    .iter()
+                    .map(|sub| (format!("{name} {sub}"), help(&[&name, sub])));
+                each.collect()
+            }
+        };
+        for (name, help) in helps {
+            let has = help.contains("--json");
+            assert_eq!(has, !without.contains(&name.as_str()), "{name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 25, "{seen}");
 }
 
 /// Numbers that do not count are named when they come in, and not again.

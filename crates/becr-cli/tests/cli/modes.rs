@@ -9,8 +9,14 @@ use std::fs;
 use std::path::Path;
 
 /// A head of format 2.
-fn list_head(model: &Path) -> Head {
+pub(crate) fn list_head(model: &Path) -> Head {
+    list_head_of(model, 3)
+}
+
+/// The same for a model that keeps so many layers.
+pub(crate) fn list_head_of(model: &Path, layers: usize) -> Head {
     let mut head = head(model);
+    head.deep.alpha.truncate(layers);
     head.deep.query_vector = QueryVector::Whole;
     head.deep.scale = Some(DeepScale {
         over: ScaleOver::List,

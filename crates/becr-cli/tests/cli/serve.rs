@@ -16,8 +16,9 @@ struct Served {
 impl Served {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
+            .arg("serve")
             .args(arguments)
+            .env("BECR_SERVE_LISTEN", "127.0.0.1:0")
             .current_dir(folder)
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .env("BECR_SERVE_DEPTH", "7")
@@ -112,6 +113,69 @@ fn settings_come_from_flags_and_variables_and_a_signal_ends_it() {
         line.starts_with('{') && line.contains(r#""status":200"#) && line.contains("first_stage="),
         "{line}"
     );
+}
+
+/// The process that answers: a child of the one that was started.
+fn worker(served: &Served) -> Option<rustix::process::Pid> {
+    let pid = served.child.id();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    let child = children.split_whitespace().next()?.parse().ok()?;
+    rustix::process::Pid::from_raw(child)
+}
+
+/// A page of a mapped file that is gone ends whoever reads it with SIGBUS.
+#[test]
+fn a_damaged_page_does_not_end_the_server() {
+    use rustix::process::{Signal, kill_process};
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    // A port of its own, which is the same again after a fall.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = port.local_addr().unwrap().to_string();
+    drop(port);
+    let mut served = Served::start(folder.path(), &["kitchen.becr", "--listen", &address]);
+    let answers = |served: &Served| {
+        let found = served.ask("GET", "/search?q=crumb", "");
+        found.is_some_and(|(status, found)| status == 200 && found.contains("bread"))
+    };
+    assert!(answers(&served));
+    let fall = |served: &Served| {
+        let before = worker(served).unwrap();
+        // The first takes away the handler with which Rust looks for stack overflows; a real fault comes again by itself.
+        while kill_process(before, Signal::BUS).is_ok() && worker(served) == Some(before) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        while std::time::Instant::now() < limit {
+            let now = worker(served);
+            if now.is_some_and(|now| now != before && answers(served)) {
+                return true;
+            }
+            if now.is_none()
+                && std::fs::metadata(format!("/proc/{}/exe", served.child.id())).is_err()
+            {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    };
+    for _ in 0..4 {
+        assert!(fall(&served), "it is started again");
+    }
+    // What falls again and again serves nobody.
+    assert!(!fall(&served));
+    assert_eq!(served.child.wait().unwrap().code(), Some(1));
+    let mut log = String::new();
+    let mut stderr = served.child.stderr.take().unwrap();
+    stderr.read_to_string(&mut log).unwrap();
+    let again = log.lines().filter(|line| line.contains("started again"));
+    assert_eq!(again.count(), 4, "{log}");
+    assert!(
+        log.contains("SIGBUS") && log.contains("becr verify"),
+        "{log}"
+    );
+    assert!(log.contains("data.mdb"), "{log}");
 }
 
 #[test]

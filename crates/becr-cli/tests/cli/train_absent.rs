@@ -5,6 +5,8 @@ use crate::becr;
 #[test]
 fn says_how_to_build_it() {
     let folder = tempfile::tempdir().unwrap();
+    let config = "[model]\nbase = 'bundled'\n[output]\nmodel = 'own'\n";
+    std::fs::write(folder.path().join("own.toml"), config).unwrap();
     let outcome = becr(folder.path(), &["train", "own.toml", "--seed", "2"]);
     assert_eq!(outcome.code, Some(1));
     let told = "--features train -- train own.toml --seed 2";

@@ -9,7 +9,7 @@ mod layer;
 pub(crate) mod linear;
 pub(crate) mod scratch;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::kernel::{Finish, Int8, Panels, Simd};
 use crate::{

@@ -72,6 +72,16 @@ fn gelu(x: f64) -> f64 {
 
 /// BERT as the textbook has it, for one sequence: all hidden states.
 fn reference(config: &Config, weights: &Weights, ids: &[u32]) -> Vec<Vec<Vec<f64>>> {
+    reference_of_types(config, weights, ids, &vec![0; ids.len()])
+}
+
+/// The same with a type for each token.
+pub(crate) fn reference_of_types(
+    config: &Config,
+    weights: &Weights,
+    ids: &[u32],
+    types: &[usize],
+) -> Vec<Vec<Vec<f64>>> {
     let epsilon = config.layer_norm_eps;
     let e = &weights.embeddings;
     let embed = |(place, &id): (usize, &u32)| {
@@ -80,7 +90,7 @@ fn reference(config: &Config, weights: &Weights, ids: &[u32]) -> Vec<Vec<Vec<f64
             .row(id as usize)
             .iter()
             .zip(e.position.row(place))
-            .zip(e.token_type.row(0));
+            .zip(e.token_type.row(types[place]));
         let sum: Vec<f64> = sum
             .map(|((&w, &p), &t)| f64::from(w) + f64::from(p) + f64::from(t))
             .collect();

@@ -1,11 +1,15 @@
 use super::*;
 use crate::usefulness::Usefulness;
-use crate::{Error, GroupList, RecordBytes, Rules, SelectionReport, Sources, Vocabulary};
+use crate::{
+    Error, Frequency, GroupList, RecordBytes, Rules, SelectionReport, Sources, Vocabulary,
+};
 use proptest::prelude::*;
 use std::fs;
 
 /// Every group is kept, of 10 and 20 bytes.
 const ALL: Rules = Rules {
+    by: Frequency::Documents,
+    pair_distance: None,
     min_word_documents: 1,
     min_pair_documents: 1,
     vocabulary_words_only: false,
@@ -39,6 +43,30 @@ fn select(
         vocabulary: &Vocabulary::new(vocabulary.iter().copied()),
     };
     sources.select(rules, &folder.join("groups"))
+}
+
+/// The paper's rule: what occurs more than once in all, if in one document alone.
+#[test]
+fn by_collection_frequency() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = ["dough rises dough rises", "bread"];
+    let more_than_once = |by| Rules {
+        min_word_documents: 2,
+        min_pair_documents: 2,
+        by,
+        ..ALL
+    };
+    let chosen = |by| {
+        let rules = more_than_once(by);
+        let (list, _) = select(folder.path(), &texts, &[], &[], &rules).unwrap();
+        keys(&list)
+    };
+    assert_eq!(chosen(Frequency::Documents), [""; 0]);
+    let by_occurrences = chosen(Frequency::Occurrences);
+    for (key, is_chosen) in [("dough", true), ("dough rises", true), ("bread", false)] {
+        let has = by_occurrences.iter().any(|chosen| chosen == key);
+        assert_eq!(has, is_chosen, "{key}: {by_occurrences:?}");
+    }
 }
 
 const TEXTS: [&str; 3] = ["neural ranking", "neural ranking", "neural nets"];

@@ -4,6 +4,7 @@ use super::FullBuild;
 use super::composed::Composer;
 use super::encoding::{DocumentEncoder, Footprints};
 use crate::live::{Change, LiveIndex};
+use crate::observer::check_stop;
 use crate::{Changed, Document, IndexError, Observer, Stage};
 use becr_lmdb::Store;
 use becr_store::{Documents, NewDocument};
@@ -32,6 +33,9 @@ impl FullBuild<'_> {
         let mut place = 0;
         let documents = std::iter::from_fn(|| {
             loop {
+                if let Err(stopped) = check_stop(observer) {
+                    return Some(Err(stopped));
+                }
                 let document = match documents.next()? {
                     Ok(document) => document,
                     Err(error) => return Some(Err(error)),
@@ -68,7 +72,8 @@ impl FullBuild<'_> {
             let encoded = encoder.footprints_for(&store, documents, |document, footprints| {
                 observer.advance(1);
                 send.send((document, footprints))
-                    .map_err(|_| writer_ended())
+                    .map_err(|_| writer_ended())?;
+                check_stop(observer)
             });
             drop(send);
             (encoded, written.join())
@@ -96,6 +101,9 @@ impl DocumentEncoder<'_> {
     ) -> Result<(), IndexError> {
         match store.header().documents {
             Documents::Encoded => self.encode(documents, emit),
+            Documents::Vectors => self.encode(documents, |document, footprints| {
+                emit(document, footprints.without_tokens())
+            }),
             Documents::Composed => {
                 let composer = Composer::new(store, self.encoder.word_pieces(), &self.hyperplanes);
                 for document in documents {

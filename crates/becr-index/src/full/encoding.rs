@@ -38,6 +38,16 @@ impl Footprints {
         crate::head::gamma_cls(gamma, &self.cls)
     }
 
+    /// The mean vector alone.
+    pub(super) fn without_tokens(self) -> Self {
+        Self {
+            tiles: Vec::new(),
+            lengths: Vec::new(),
+            share: 0.0,
+            ..self
+        }
+    }
+
     /// Of whole tokens, and the footprint of their mean.
     pub(super) fn whole(tokens: usize, tiles: Vec<u8>, mean: &[u32], cls: Vec<f32>) -> Self {
         Self {

@@ -4,6 +4,7 @@ use super::documents::writer_ended;
 use super::word_cache::WordCache;
 use super::{FullBuild, SPOOL};
 use crate::live::LiveIndex;
+use crate::observer::check_stop;
 use crate::spool::{Spool, SpoolWriter};
 use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
@@ -34,6 +35,7 @@ impl FullBuild<'_> {
             counter.add(&[&document.title, &document.text])?;
             spool.push(&document)?;
             observer.advance(1);
+            check_stop(observer)?;
         }
         counter.finish(&dir.join(COUNTS))?;
         spool.finish()
@@ -42,10 +44,12 @@ impl FullBuild<'_> {
     fn count_options(&self, dir: &Path) -> CountOptions {
         let window = self.model.config.settings().window as u32;
         CountOptions {
-            window: if self.options.rules.keep_pairs() {
-                window
-            } else {
-                0
+            window: match (
+                self.options.rules.keep_pairs(),
+                self.options.rules.pair_distance,
+            ) {
+                (false, _) => 0,
+                (true, distance) => distance.unwrap_or(window),
             },
             memory: self.options.memory,
             scratch: dir.to_owned(),
@@ -110,6 +114,7 @@ impl FullBuild<'_> {
             let document = document?;
             counter.add(&[&document.title, &document.text])?;
             observer.advance(1);
+            check_stop(observer)?;
         }
         Ok(counter.finish(out)?)
     }
@@ -119,11 +124,10 @@ impl FullBuild<'_> {
         &self,
         index: &LiveIndex,
         list: &GroupList,
-        encoder_id: &str,
+        words: &mut WordCache<'_>,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         observer.begin(Stage::EncodingGroups, Some(list.len()));
-        let mut words = WordCache::open(encoder_id, self.model, self.encoder);
         let store = index.store().clone();
         // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
         let (send, receive) = sync_channel(1);
@@ -142,7 +146,7 @@ impl FullBuild<'_> {
                     if batch.is_empty() {
                         return Ok(());
                     }
-                    let groups = self.encode_batch(&store, batch, &mut words, observer)?;
+                    let groups = self.encode_batch(&store, batch, words, observer)?;
                     send.send(groups).map_err(|_| writer_ended())?;
                 }
             };
@@ -182,7 +186,10 @@ impl FullBuild<'_> {
             }
         }
         drop(snapshot);
-        let told = |encoded: usize| observer.advance(encoded as u64);
+        let told = |encoded: usize| {
+            observer.advance(encoded as u64);
+            check_stop(observer)
+        };
         let encoded = self.encoder.groups_observed(&missing, told)?;
         for (group, encoded) in missing.into_iter().zip(&encoded) {
             let values = encoded.footprints.iter().chain(&encoded.packed);

@@ -23,6 +23,7 @@ mod composed;
 mod documents;
 mod encoding;
 mod groups;
+mod planning;
 mod word_cache;
 
 pub(crate) use documents::BatchWriter;
@@ -42,6 +43,7 @@ use becr_model::{HEAD_FILE, Head, MIXER_FILE, Model, QueryMode, Storage};
 use becr_store::{Documents, Header, Shape};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use word_cache::WordCache;
 
 /// The chosen token groups, inside an index.
 pub(crate) const GROUP_LIST: &str = "groups.list";
@@ -186,7 +188,11 @@ impl FullBuild<'_> {
         let header = self.header(encoder_id)?;
         let mut index = LiveIndex::build(dir, &header)?;
         if let Some(list) = &list {
-            self.encode_groups(&index, list, encoder_id, observer)?;
+            let mut words = WordCache::open(encoder_id, self.model, self.encoder);
+            if let Some(spool) = &spool {
+                self.plan(&index, list, spool, &words, observer)?;
+            }
+            self.encode_groups(&index, list, &mut words, observer)?;
         }
         let resumed = match &spool {
             Some(spool) => {

@@ -119,6 +119,18 @@ impl<'m> WordCache<'m> {
         of_model.or_else(|| self.known.get(piece).cloned())
     }
 
+    /// True if [`get`](Self::get) gives something.
+    pub(super) fn has(&self, group: &TokenGroup) -> bool {
+        let TokenGroup::Unigram(piece) = group else {
+            return false;
+        };
+        let comes_with = |of_model: &WordsOfModel<'_>| {
+            let id = of_model.pieces.id(piece);
+            id.is_some_and(|id| of_model.words.get(id).is_some())
+        };
+        self.of_model.as_ref().is_some_and(comes_with) || self.known.contains_key(piece)
+    }
+
     /// Remembers a group if it is a WordPiece.
     pub(super) fn add(&mut self, encoder: &Encoder, group: &TokenGroup, bytes: &[u8]) {
         if let TokenGroup::Unigram(piece) = group

@@ -7,8 +7,10 @@
 //! x being the sum of kernels and document vector. Nothing of it is computed for heads that do not ask for it.
 
 mod feedback;
+mod parts;
 mod standard;
 
+pub use parts::{ListParts, PartsRow};
 pub(crate) use standard::Standard;
 
 use crate::lexical::{FIRST_STAGE, FirstStageScale, SUM_BM25};

@@ -177,3 +177,43 @@ fn words_are_shaded_by_their_nearest_piece() {
         .unwrap();
     assert!(plain.text_words[0].similarities.is_empty());
 }
+
+#[test]
+fn words_stand_out_by_what_the_average_word_lacks_and_function_words_do_not() {
+    let body =
+        "the river and the bank of it, where money was lent to them, and that is the whole of it";
+    let texts = [("River".to_owned(), body.to_owned())];
+    let collection = Collection::of_texts(shape(2), &mut Dice(2), &texts);
+    let ranker = collection.ranker(head(2));
+    let snapshot = collection.store.snapshot().unwrap();
+    let mut work = RankWorkspace::new();
+    let mut shade = |query: &str| {
+        let query = ranker
+            .query(&snapshot, query, &Options::default(), None)
+            .unwrap();
+        ranker.shading(&query, &snapshot, 0, 1, &mut work).unwrap()
+    };
+    let shading = shade("river money");
+    let words = shading.title_words.iter().chain(&shading.text_words);
+    let words: Vec<&becr_rank::ShadedWord> = words.collect();
+    for term in 0..2 {
+        let sum: f32 = words.iter().map(|word| word.similarities[term]).sum();
+        let average = ((sum + 16.0 * 0.2) / (words.len() as f32 + 16.0)).clamp(0.0, 0.6);
+        for word in &shading.text_words {
+            let expected = match &body[word.start..word.end] {
+                "river" | "bank" | "money" | "lent" | "whole" => {
+                    ((word.similarities[term] - average) / (1.0 - average)).clamp(0.0, 1.0)
+                }
+                _ => 0.0,
+            };
+            let difference = (word.strengths[term] - expected).abs();
+            assert!(difference < 1e-5, "{}", &body[word.start..word.end]);
+        }
+    }
+    let river = &shading.text_words[1];
+    assert!(river.strength() > 0.9, "the query's own word: {river:?}");
+    // Who asks for function words is shown them.
+    let asked = shade("the");
+    assert!(asked.text_words[0].strength() > 0.0);
+    assert_eq!(asked.text_words[2].strength(), 0.0);
+}

@@ -245,10 +245,8 @@ fn explained(document: &ExplainedDocument) -> ExplainedBody {
     }
 }
 
-/// A word, its largest similarity and the term it is to.
+/// A word, how far it stands out, and the term by which it does.
 fn shaded(word: &ShadedWord) -> (std::ops::Range<usize>, f32, Option<usize>) {
-    let similarities = word.similarities.iter().copied().enumerate();
-    let nearest = similarities.max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let (term, similarity) = nearest.map_or((None, 0.0), |(term, most)| (Some(term), most));
-    (word.start..word.end, similarity, term)
+    let term = word.nearest().map(|(term, _)| term);
+    (word.start..word.end, word.strength(), term)
 }

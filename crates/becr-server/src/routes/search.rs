@@ -250,7 +250,7 @@ fn found(result: SearchResult) -> FoundBody {
             snippet
                 .words
                 .iter()
-                .map(|(word, similarity)| (word.clone(), *similarity, None)),
+                .map(|(word, strength)| (word.clone(), *strength, None)),
         ),
         starts_late: snippet.starts_late,
         ends_early: snippet.ends_early,

@@ -99,7 +99,8 @@ impl From<GroupCoverage> for CoverageBody {
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PieceBody {
     pub(crate) text: String,
-    /// How strongly the word matches the query, from 0 to 1; absent where nothing matches.
+    /// How strongly the word matches the query, from 0 to 1: how far it stands out from the average word of the document.
+    /// Absent where nothing matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) strength: Option<f32>,
     /// The query term it matches best, by its place in `terms`; absent in search results.
@@ -119,8 +120,7 @@ pub(crate) fn pieces(
     };
     let mut pieces = Vec::new();
     let mut end = 0;
-    for (word, similarity, term) in words {
-        let strength = becr::strength(similarity);
+    for (word, strength, term) in words {
         if strength <= 0.0 || word.start < end {
             continue;
         }

@@ -52,6 +52,9 @@ pub struct MixerConfig {
     pub query_weight: f64,
     /// How much a stop word counts beside other words.
     pub stop_weight: f64,
+    /// How much it counts that a query's vector is as similar to documents as the encoder's: the squared difference of
+    /// the cosines, on average over documents.
+    pub similarity_weight: f64,
     /// Part of the queries that is never trained on, chosen by a hash of their words.
     pub held_out: f64,
     /// Steps between two measurements on the queries held out.
@@ -94,6 +97,7 @@ impl Default for MixerConfig {
             power: 1.7,
             query_weight: 0.5,
             stop_weight: 1.0,
+            similarity_weight: 0.0,
             held_out: 0.02,
             evaluate_every: 500,
             checkpoint_every: 1000,

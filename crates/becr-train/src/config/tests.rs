@@ -33,7 +33,7 @@ fn little_needs_to_be_said() {
 fn the_examples_can_be_read() {
     let examples = [
         include_str!("../../configs/becr-small.toml"),
-        include_str!("../../configs/fine-tune.toml"),
+        include_str!("../../configs/own-head.toml"),
         include_str!("../../configs/five-folds.toml"),
     ];
     let [small, tuned, folds] = examples.map(|text| parse(text).unwrap());

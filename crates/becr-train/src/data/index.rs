@@ -147,6 +147,7 @@ fn rules(model: &Model, config: &IndexConfig) -> Rules {
         vocabulary_words_only: false,
         budget: None,
         record_bytes: RecordBytes::new(bytes as u64, 0),
+        ..Rules::default()
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) struct Teacher<B: Backend> {
     dtype: DType,
     dim: usize,
     depth: usize,
+    most_tokens: usize,
 }
 
 /// Vectors that the device computes, and the numbers and slots of the words that they are of.
@@ -72,6 +73,7 @@ impl<B: Backend> Teacher<B> {
             dtype,
             dim: shape.dim,
             depth,
+            most_tokens: shape.max_tokens,
         })
     }
 
@@ -161,6 +163,37 @@ impl<B: Backend> Teacher<B> {
         }
         let count = (last.max(2) - 1) as f64;
         (states, cls.iter().map(|sum| (sum / count) as f32).collect())
+    }
+
+    /// Unit vectors of documents, of the beginning that a row has room for: a query's vector is compared with such.
+    pub(super) fn documents(&self, texts: &Texts, rows: usize, most: usize) -> Tensor<B, 2> {
+        let count = texts.documents.len().max(1);
+        let wanted = most.min(count);
+        // From all over: texts of one source follow each other.
+        let numbers: Vec<usize> = (0..wanted).map(|n| n * count / wanted).collect();
+        let parts = numbers.chunks(rows).map(|numbers| {
+            let mut packer = Packer::new(texts, rows);
+            let slots = numbers.iter().filter_map(|&number| {
+                let text = texts.documents.text(number);
+                packer.add(&text[..self.fitting(texts, text)])
+            });
+            let slots: Vec<i32> = slots.map(|slot| slot as i32).collect();
+            let packed = packer.finish();
+            let pooled = self.pooled(&packed, self.hidden(&packed, self.depth));
+            let pooled = pooled.select(0, self.place.indices(slots));
+            unit(pooled - self.documents.clone())
+        });
+        Tensor::cat(parts.collect(), 0)
+    }
+
+    /// The first words of a text that the encoder has positions for.
+    fn fitting(&self, texts: &Texts, text: &[u32]) -> usize {
+        let mut pieces = 2;
+        let fits = |word: &&u32| {
+            pieces += texts.pieces(**word).len();
+            pieces <= self.most_tokens
+        };
+        text.iter().take_while(fits).count()
     }
 
     /// What a step takes.

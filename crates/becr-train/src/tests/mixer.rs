@@ -79,7 +79,7 @@ fn a_mixer_learns_goes_on_and_is_served() {
 
 #[test]
 fn so_does_one_that_starts_from_the_encoders_layers() {
-    learns("kind = \"encoder_layers\"\nstop_weight = 0.5\n");
+    learns("kind = \"encoder_layers\"\nstop_weight = 0.5\nsimilarity_weight = 2.0\n");
 }
 
 fn learns(more: &str) {

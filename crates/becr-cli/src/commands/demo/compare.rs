@@ -2,20 +2,48 @@
 
 use super::sample::{Query, Sample};
 use becr::{ExplainOptions, Index, RankOptions, Reasons, SearchOptions, SearchResult};
-use std::io::Write;
+use serde::Serialize;
+use std::fmt;
 
 const DEPTH: usize = 5;
 /// Columns of a title.
 const WIDTH: usize = 46;
 
-/// Shows the first documents of both rankings, marked by their grades.
-pub(super) fn show(
-    out: &mut impl Write,
+/// The first documents of both rankings.
+#[derive(Serialize)]
+pub(super) struct Comparison {
+    query: String,
+    bm25: Vec<Judged>,
+    becr: Vec<Judged>,
+    /// Why a relevant document is before one that BM25 prefers, where one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Overtaking>,
+}
+
+/// A document with its grade: 0 irrelevant, 3 answers the query.
+#[derive(Serialize)]
+struct Judged {
+    id: String,
+    title: String,
+    grade: usize,
+}
+
+/// A document, one that it overtook, and by what.
+#[derive(Serialize)]
+struct Overtaking {
+    better: String,
+    better_bm25_rank: usize,
+    worse: String,
+    worse_bm25_rank: usize,
+    reasons: Reasons,
+}
+
+pub(super) fn compare(
     index: &Index,
     sample: &Sample,
     query: &Query,
     rank: RankOptions,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Comparison> {
     let view = index.view()?;
     let options = SearchOptions {
         k: SearchOptions::DEPTH,
@@ -30,37 +58,62 @@ pub(super) fn show(
         let judged = sample.qrels.queries[&query.id].get(&result.id);
         judged.copied().unwrap_or(0).clamp(0, 3) as usize
     };
-    let cell = |result: &SearchResult| {
-        let mark = ["    ", "*   ", "**  ", "*** "][grade(result)];
-        let title = result.title.as_deref().unwrap_or_default();
-        format!("{mark}{}", shortened(title))
+    let judged = |result: &SearchResult| Judged {
+        id: result.id.clone(),
+        title: result.title.clone().unwrap_or_default(),
+        grade: grade(result),
     };
-    writeln!(out, "\n{}", query.text)?;
-    let width = WIDTH + 4;
-    writeln!(out, "     {:<width$}  BECR", "BM25")?;
-    for (rank, (before, after)) in bm25.iter().zip(&becr).take(DEPTH).enumerate() {
-        let (before, after) = (cell(before), cell(after));
-        writeln!(out, "  {}. {before:<width$}  {after}", rank + 1)?;
-    }
     let order: Vec<usize> = becr.iter().map(|r| r.first_stage_rank - 1).collect();
-    if let Some((climber, overtaken)) = climber(&order, |place| grade(bm25[place]) > 1) {
-        let (better, worse) = (bm25[climber], bm25[overtaken]);
-        let ids = [better.id.as_str(), worse.id.as_str()];
-        let options = ExplainOptions {
-            rank,
-            ..ExplainOptions::default()
+    let why = match climber(&order, |place| grade(bm25[place]) > 1) {
+        None => None,
+        Some((climber, overtaken)) => {
+            let (better, worse) = (bm25[climber], bm25[overtaken]);
+            let ids = [better.id.as_str(), worse.id.as_str()];
+            let options = ExplainOptions {
+                rank,
+                ..ExplainOptions::default()
+            };
+            let explained = view.explain(&query.text, &ids, &options)?;
+            let rows = explained.difference.map(|difference| difference.rows);
+            Some(Overtaking {
+                better: better.id.clone(),
+                better_bm25_rank: better.first_stage_rank,
+                worse: worse.id.clone(),
+                worse_bm25_rank: worse.first_stage_rank,
+                reasons: Reasons::largest(rows.unwrap_or_default()),
+            })
+        }
+    };
+    Ok(Comparison {
+        query: query.text.clone(),
+        bm25: bm25.iter().take(DEPTH).map(|row| judged(row)).collect(),
+        becr: becr.iter().take(DEPTH).map(judged).collect(),
+        why,
+    })
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cell = |judged: &Judged| {
+            let mark = ["    ", "*   ", "**  ", "*** "][judged.grade];
+            format!("{mark}{}", shortened(&judged.title))
         };
-        let explained = view.explain(&query.text, &ids, &options)?;
-        let rows = explained.difference.map(|difference| difference.rows);
-        let why = Reasons::largest(rows.unwrap_or_default());
-        let name = |result: &SearchResult| {
-            let rank = result.first_stage_rank;
-            format!("{} (BM25: {rank})", result.id)
-        };
-        let (better, worse) = (name(better), name(worse));
-        writeln!(out, "  Why {better} is before {worse}: {why}")?;
+        let width = WIDTH + 4;
+        writeln!(f, "\n{}", self.query)?;
+        writeln!(f, "     {:<width$}  BECR", "BM25")?;
+        for (rank, (before, after)) in self.bm25.iter().zip(&self.becr).enumerate() {
+            let (before, after) = (cell(before), cell(after));
+            writeln!(f, "  {}. {before:<width$}  {after}", rank + 1)?;
+        }
+        if let Some(why) = &self.why {
+            writeln!(
+                f,
+                "  Why {} (BM25: {}) is before {} (BM25: {}): {}",
+                why.better, why.better_bm25_rank, why.worse, why.worse_bm25_rank, why.reasons
+            )?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The relevant document that climbed furthest into view, and the best of BM25 that it overtook: places in the

@@ -2,17 +2,42 @@
 
 use super::sample::Sample;
 use becr::{ANCHOR_WEIGHT, Details, Index, RankOptions, SearchOptions, SearchTiming, Variant};
-use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures};
-use std::io::Write;
+use becr_eval::{Measure, Run, Scope, Table, evaluate, paired_t_test, parse_measures};
+use serde::Serialize;
+use std::fmt;
 
 const DEPTH: usize = 150;
 
+/// What was measured.
+#[derive(Serialize)]
+pub(super) struct Measurement {
+    queries: usize,
+    measures: Vec<MeasureRow>,
+    /// What the cosine weighs in the score to compare with.
+    one_vector_weight: f32,
+    /// Candidates of a query, on average.
+    candidates: usize,
+    /// Milliseconds of a query on one core, on average.
+    timing_ms: SearchTiming,
+}
+
+/// A measure of the three rankings.
+#[derive(Serialize)]
+struct MeasureRow {
+    measure: String,
+    bm25: f64,
+    one_vector: f64,
+    becr: f64,
+    /// BECR less BM25.
+    difference: f64,
+    p: Option<f64>,
+}
+
 pub(super) fn measure(
-    out: &mut impl Write,
     index: &Index,
     sample: &Sample,
     rank: RankOptions,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Measurement> {
     let (mut bm25, mut becr) = (Run::new("BM25"), Run::new("BECR"));
     let mut anchor = Run::new("one vector");
     let mut timings = Vec::new();
@@ -41,50 +66,65 @@ pub(super) fn measure(
         }
     }
     let queries = sample.queries.len();
-    writeln!(
-        out,
-        "\nAll {queries} queries against the judgements that come with them:"
-    )?;
-    write!(out, "{}", table(sample, [&bm25, &anchor, &becr])?)?;
     let weight = index.ranker()?.head().anchor_weight;
-    writeln!(
-        out,
-        "one vector: BM25 and {} × the z-scored cosine of query and document, for comparison\n\
-         difference of BECR and BM25; p: paired two-sided t-test over the queries",
-        weight.unwrap_or(ANCHOR_WEIGHT)
-    )?;
-    let each = SearchTiming::mean(&timings).stages().into_iter();
-    let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
-    writeln!(
-        out,
-        "\nMilliseconds per query on one core, {} candidates on average: {}",
-        candidates / queries.max(1),
-        each.join(", ")
-    )?;
-    Ok(())
+    Ok(Measurement {
+        queries,
+        measures: rows(sample, [&bm25, &anchor, &becr])?,
+        one_vector_weight: weight.unwrap_or(ANCHOR_WEIGHT),
+        candidates: candidates / queries.max(1),
+        timing_ms: SearchTiming::mean(&timings),
+    })
 }
 
-fn table(sample: &Sample, runs: [&Run; 3]) -> anyhow::Result<Table> {
+fn rows(sample: &Sample, runs: [&Run; 3]) -> anyhow::Result<Vec<MeasureRow>> {
     let measures = parse_measures("nDCG@10 RR@10 P@5")?;
-    let header = ["", "BM25", "one vector", "BECR", "difference", "p"];
-    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4, 5]);
     let evaluations = runs.map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
-    for (n, measure) in measures.iter().enumerate() {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let row = |(n, measure): (usize, &Measure)| {
         let [bm25, anchor, becr] = [0, 1, 2].map(|system: usize| evaluations[system].values(n));
         let test = paired_t_test(becr.iter().copied().zip(bm25.iter().copied()));
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        table.row(vec![
-            format!("  {measure}"),
-            format!("{:.3}", mean(&bm25)),
-            format!("{:.3}", mean(&anchor)),
-            format!("{:.3}", mean(&becr)),
-            format!("{:+.3}", test.difference),
-            match test.p {
-                Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
-                Some(p) => format!("{p:.4}"),
-                None => String::new(),
-            },
-        ]);
+        MeasureRow {
+            measure: measure.to_string(),
+            bm25: mean(&bm25),
+            one_vector: mean(&anchor),
+            becr: mean(&becr),
+            difference: test.difference,
+            p: test.p,
+        }
+    };
+    Ok(measures.iter().enumerate().map(row).collect())
+}
+
+impl fmt::Display for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let header = ["", "BM25", "one vector", "BECR", "difference", "p"];
+        let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4, 5]);
+        for row in &self.measures {
+            table.row(vec![
+                format!("  {}", row.measure),
+                format!("{:.3}", row.bm25),
+                format!("{:.3}", row.one_vector),
+                format!("{:.3}", row.becr),
+                format!("{:+.3}", row.difference),
+                match row.p {
+                    Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
+                    Some(p) => format!("{p:.4}"),
+                    None => String::new(),
+                },
+            ]);
+        }
+        let each = self.timing_ms.stages().into_iter();
+        let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
+        write!(
+            f,
+            "\nAll {} queries against the judgements that come with them:\n{table}\
+             one vector: BM25 and {} × the z-scored cosine of query and document, for comparison\n\
+             difference of BECR and BM25; p: paired two-sided t-test over the queries\n\n\
+             Milliseconds per query on one core, {} candidates on average: {}\n",
+            self.queries,
+            self.one_vector_weight,
+            self.candidates,
+            each.join(", ")
+        )
     }
-    Ok(table)
 }

@@ -7,7 +7,10 @@ mod sample;
 use crate::ranking::Mode;
 use crate::{output, progress};
 use becr::{Build, FullSummary, Index, QueryMode, RankOptions};
+use compare::Comparison;
+use measure::Measurement;
 use sample::Sample;
+use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +40,24 @@ pub(crate) struct Args {
     /// How queries are read [default: as the bundled model says]; with encoded, the index has no token groups.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
+    /// Print everything as JSON, at the end.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is shown, as `--json` prints it.
+#[derive(Serialize)]
+struct Report {
+    documents: u64,
+    groups: u64,
+    seconds: f64,
+    bytes: u64,
+    mode: QueryMode,
+    searches: Vec<Comparison>,
+    measured: Measurement,
+    /// The index, if it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<PathBuf>,
 }
 
 /// Queries to look at: another sense of the words, an answer in other words, a pair whose order matters.
@@ -49,7 +70,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .keep
         .clone()
         .unwrap_or_else(|| folder.path().join("sample.becr"));
-    let mut out = output::stdout();
+    let mut out: Box<dyn Write> = match args.json {
+        true => Box::new(std::io::sink()),
+        false => Box::new(output::stdout()),
+    };
     writeln!(
         out,
         "Building an index of {} short texts on everyday matters, with the bundled model …",
@@ -74,19 +98,36 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         mode,
         ..RankOptions::default()
     };
-    writeln!(out, "Queries are {}.", index.query_mode(&rank)?.name())?;
+    let mode = index.query_mode(&rank)?;
+    writeln!(out, "Queries are {}.", mode.name())?;
     writeln!(
         out,
         "Three searches. Judged by reading: *** answers the query, ** relevant, * marginal."
     )?;
+    let mut searches = Vec::new();
     for id in SHOWN {
         if let Some(query) = sample.queries.iter().find(|query| query.id == id) {
-            compare::show(&mut out, &index, &sample, query, rank)?;
+            let comparison = compare::compare(&index, &sample, query, rank)?;
+            write!(out, "{comparison}")?;
+            searches.push(comparison);
         }
     }
-    measure::measure(&mut out, &index, &sample, rank)?;
+    let measured = measure::measure(&index, &sample, rank)?;
+    write!(out, "{measured}")?;
     next(&mut out, args.keep.as_deref())?;
     out.flush()?;
+    if args.json {
+        output::json(&Report {
+            documents: built.documents,
+            groups: built.groups,
+            seconds,
+            bytes: built.bytes,
+            mode,
+            searches,
+            measured,
+            index: args.keep.clone(),
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

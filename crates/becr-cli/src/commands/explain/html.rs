@@ -1,7 +1,7 @@
 //! An explanation as one HTML file that needs nothing else.
 
 use super::shade::{Stretch, stretches};
-use becr::{ExplainAnswer, ExplainedDocument, FAINTEST, plain, strength};
+use becr::{ExplainAnswer, ExplainedDocument, plain};
 use becr_basics::escape;
 use becr_rank::{ContributionRow, FeaturePart, QueryTerm, ShadedWord, TermPart};
 
@@ -15,7 +15,7 @@ pub(super) fn page(report: &ExplainAnswer) -> String {
     let documents = report.documents.iter();
     let documents: String = documents.map(|one| document(report, one)).collect();
     let hues: Vec<u16> = (0..report.terms.len()).map(hue).collect();
-    let script = include_str!("page.js").replace("FAINTEST", &FAINTEST.to_string());
+    let script = include_str!("page.js");
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -69,8 +69,8 @@ fn choice(report: &ExplainAnswer) -> String {
         "<fieldset><legend>Words are shaded by similarity to</legend>\n\
          <label><input type=\"radio\" name=\"term\" value=\"all\" checked> the closest term</label>\n\
          {labels}</fieldset>\n\
-         <p class=\"key\">The stronger the colour, the closer a word is to the query's; the numbers show when you point at \
-         it. <span class=\"bar up\"></span> speaks for a document, <span class=\"bar down\"></span> against it.</p>\n"
+         <p class=\"key\">The stronger the colour, the more a word stands out from the rest of the text by its closeness to the \
+         query; the numbers show when you point at it. <span class=\"bar up\"></span> speaks for a document, <span class=\"bar down\"></span> against it.</p>\n"
     )
 }
 
@@ -257,19 +257,20 @@ fn shaded(text: &str, words: &[ShadedWord]) -> String {
 
 fn word(stretch: &Stretch<'_>) -> String {
     let text = escape(stretch.text);
-    let Some((term, similarity)) = stretch.nearest() else {
+    let Some((word, (term, strength))) =
+        stretch.word.and_then(|word| Some((word, word.nearest()?)))
+    else {
         return text;
     };
-    let similarities: Vec<String> = stretch
-        .similarities
-        .iter()
-        .map(|similarity| format!("{similarity:.2}"))
-        .collect();
-    let list = similarities.join(" ");
+    let list = |numbers: &[f32]| -> String {
+        let numbers: Vec<String> = numbers.iter().map(|n| format!("{n:.2}")).collect();
+        numbers.join(" ")
+    };
     format!(
-        "<b style=\"--h:{};--s:{:.2}\" data-s=\"{list}\" title=\"{list}\">{text}</b>",
+        "<b style=\"--h:{};--s:{strength:.2}\" data-s=\"{}\" title=\"{}\">{text}</b>",
         hue(term),
-        strength(similarity)
+        list(&word.strengths),
+        list(&word.similarities)
     )
 }
 
@@ -283,6 +284,7 @@ mod tests {
             start,
             end,
             similarities: vec![0.9, 0.1],
+            strengths: vec![0.88, 0.0],
         };
         let text = "<b> & \"q\"";
         let html = shaded(text, &[word(1, 2), word(7, 8)]);

@@ -17,8 +17,8 @@ use std::process::ExitCode;
 /// are sums, so they can be taken apart: by part (deep, lexi, others), by query term,
 /// by layer and kernel, by feature with its weight. With two documents, the difference
 /// of their scores is taken apart the same way; its rows add up to it. The
-/// document's words are shaded by how similar they are to the query's terms, each in
-/// the colour of the term that it is closest to.
+/// document's words are shaded by how similar they are to the query's terms, more than
+/// the average word of the document, each in the colour of the term that it is closest to.
 ///
 /// The scores are those of `becr search` with the same --depth: they are relative to the
 /// list of candidates, by the score of the first stage at least. A document that is not

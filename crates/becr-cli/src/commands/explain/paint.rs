@@ -2,7 +2,6 @@
 
 use super::shade::Stretch;
 use crate::output::{has_colours, printable};
-use becr::strength;
 
 /// Shades of each term's colour, from faint to strong, among the 256 colours of terminals.
 const SHADES: [[u8; 4]; 6] = [
@@ -13,8 +12,8 @@ const SHADES: [[u8; 4]; 6] = [
     [223, 222, 215, 208],
     [189, 183, 177, 171],
 ];
-/// Without colours, words at least this similar are marked.
-const MARKED: f32 = 0.5;
+/// Without colours, words that stand out this far are marked.
+const MARKED: f32 = 0.4;
 
 /// How words are shaded.
 pub(super) struct Paint<'a> {
@@ -47,23 +46,29 @@ impl<'a> Paint<'a> {
             .collect();
         let how = match self.colours {
             true => "shaded by similarity to",
-            false => "words are marked that are at least 0.5 similar to",
+            false => "words are marked that stand out by their similarity to",
         };
         format!("{how} {}", named.join(", "))
     }
 
     pub(super) fn stretch(&self, stretch: &Stretch<'_>) -> String {
         let text = printable(stretch.text);
+        let Some(word) = stretch.word else {
+            return text.into_owned();
+        };
         let nearest = match self.term {
-            Some(term) => stretch.similarities.get(term).map(|s| (term, *s)),
-            None => stretch.nearest(),
+            Some(term) => word.strengths.get(term).map(|strength| (term, *strength)),
+            None => word.nearest(),
         };
         match nearest {
-            Some((term, similarity)) if self.colours => coloured(&text, term, strength(similarity)),
-            Some((term, similarity)) if similarity >= MARKED => match self.term {
-                Some(_) => format!("{text}{{{similarity:.2}}}"),
-                None => format!("{text}{{{} {similarity:.2}}}", self.words[term]),
-            },
+            Some((term, strength)) if self.colours => coloured(&text, term, strength),
+            Some((term, strength)) if strength >= MARKED => {
+                let similarity = word.similarities[term];
+                match self.term {
+                    Some(_) => format!("{text}{{{similarity:.2}}}"),
+                    None => format!("{text}{{{} {similarity:.2}}}", self.words[term]),
+                }
+            }
             _ => text.into_owned(),
         }
     }

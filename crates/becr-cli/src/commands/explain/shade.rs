@@ -5,37 +5,30 @@ use becr_rank::ShadedWord;
 /// A stretch of text: a word, or what stands between two words.
 pub(super) struct Stretch<'a> {
     pub(super) text: &'a str,
-    /// The similarity to each query term; empty for what is no word.
-    pub(super) similarities: &'a [f32],
-}
-
-impl Stretch<'_> {
-    /// The query term that the word is closest to, and how close.
-    pub(super) fn nearest(&self) -> Option<(usize, f32)> {
-        let terms = self.similarities.iter().copied().enumerate();
-        terms.reduce(|best, term| if term.1 > best.1 { term } else { best })
-    }
+    /// `None` for what stands between two words.
+    pub(super) word: Option<&'a ShadedWord>,
 }
 
 /// Cuts a text at the borders of its words.
 pub(super) fn stretches<'a>(text: &'a str, words: &'a [ShadedWord]) -> Vec<Stretch<'a>> {
     let mut stretches = Vec::with_capacity(2 * words.len() + 1);
-    let mut push = |text: Option<&'a str>, similarities: &'a [f32]| {
+    let mut push = |text: Option<&'a str>, word: Option<&'a ShadedWord>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            stretches.push(Stretch { text, similarities });
+            stretches.push(Stretch { text, word });
         }
     };
     let mut at = 0;
     for word in words {
-        push(text.get(at..word.start), &[]);
-        push(text.get(word.start..word.end), &word.similarities);
+        push(text.get(at..word.start), None);
+        push(text.get(word.start..word.end), Some(word));
         at = word.end;
     }
-    push(text.get(at..), &[]);
+    push(text.get(at..), None);
     stretches
 }
 
-/// The words most similar to a term, each spelling once, with their similarity.
+/// The words most similar to a term of those that stand out from the document, each spelling once, with their
+/// similarity.
 pub(super) fn nearest_words<'a>(
     fields: [(&'a str, &'a [ShadedWord]); 2],
     term: usize,
@@ -43,7 +36,8 @@ pub(super) fn nearest_words<'a>(
 ) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     for (text, shaded) in fields {
-        for word in shaded {
+        let stands_out = |word: &&ShadedWord| word.strengths.get(term).is_some_and(|s| *s > 0.0);
+        for word in shaded.iter().filter(stands_out) {
             let spelling = text.get(word.start..word.end).unwrap_or_default();
             let similarity = word.similarities.get(term).copied().unwrap_or(0.0);
             words.push((spelling.to_lowercase(), similarity));
@@ -65,6 +59,7 @@ mod tests {
             start,
             end,
             similarities: similarities.to_vec(),
+            strengths: similarities.to_vec(),
         }
     }
 
@@ -79,9 +74,9 @@ mod tests {
         let cut = stretches(text, &words);
         let joined: String = cut.iter().map(|stretch| stretch.text).collect();
         assert_eq!(joined, text);
-        let nearest: Vec<_> = cut.iter().filter_map(Stretch::nearest).collect();
+        let nearest = cut.iter().filter_map(|stretch| stretch.word?.nearest());
+        let nearest: Vec<_> = nearest.collect();
         assert_eq!(nearest, [(1, 0.2), (0, 0.9), (1, 0.5)]);
-        assert_eq!((becr::strength(0.1), becr::strength(1.0)), (0.0, 1.0));
         let first = nearest_words([("", &[]), (text, &words)], 0, 2);
         assert_eq!(
             first,

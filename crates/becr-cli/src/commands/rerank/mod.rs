@@ -1,12 +1,13 @@
 //! `becr rerank`: a run of any first stage, re-ranked.
 
+mod cross;
 mod raw;
 mod report;
 
 use super::corpus::{self, OnError};
 use super::search::TopicField;
 use crate::ranking::RankArgs;
-use crate::{output, progress};
+use crate::{backend, output, progress};
 use anyhow::Context;
 use becr::{Candidate, Index, RerankAnswer};
 use becr_eval::{Candidates, PairFeatures, Run, ranking, read_candidates, read_features};
@@ -39,6 +40,8 @@ use std::process::ExitCode;
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out c.run --mode encoded
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out d.run --variant one-vector
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out e.run --cross-encoder hf:cross-encoder/ms-marco-MiniLM-L-12-v2
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -67,8 +70,15 @@ pub(crate) struct Args {
     /// which takes as long as building the index.
     #[arg(long)]
     raw: bool,
+    /// Score with a cross-encoder instead: any Hugging Face BERT sequence classifier of one label, a directory or
+    /// hf:owner/name. It reads query and document together, title and text as the index keeps them, as much of them as
+    /// the model has positions for (512). Seconds a query, where the index takes milliseconds; nothing of the index's own ranking counts.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["raw", "features", "mode", "variant", "weight", "without", "timing"])]
+    cross_encoder: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,
+    #[command(flatten, next_help_heading = "With --cross-encoder")]
+    backend: backend::Args,
     /// Part of a TREC topic that is the query.
     #[arg(long, value_enum, default_value_t)]
     topic_field: TopicField,
@@ -108,10 +118,6 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     output::check_file(&args.out)?;
-    let index = args.rank.open_ranked(&args.index)?;
-    if args.raw {
-        raw::check(&index, &args.rank)?;
-    }
     let candidates = read_candidates(&args.run, args.on_error.into())?;
     output::note_report(&candidates.skipped);
     let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
@@ -119,8 +125,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .iter()
         .map(|query| (query.id.as_str(), query.text.as_str()))
         .collect();
-    let features = features(args, &index)?;
     let tasks = tasks(&candidates, &texts);
+    if let Some(directory) = &args.cross_encoder {
+        cross::run(args, directory, &tasks, &candidates)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let index = args.rank.open_ranked(&args.index)?;
+    if args.raw {
+        raw::check(&index, &args.rank)?;
+    }
+    let features = features(args, &index)?;
     let mut answers = answers(&index, args, &tasks, &features)?;
     if args.raw {
         raw::rescore(&index, &tasks, &mut answers)?;

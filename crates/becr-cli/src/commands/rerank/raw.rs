@@ -44,6 +44,11 @@ pub(super) fn check(index: &Index, args: &RankArgs) -> anyhow::Result<()> {
     if index.documents_are()? == Some(Documents::Composed) {
         bail!("the documents of this index are composed: there are no vectors to compare");
     }
+    if index.documents_are()? == Some(Documents::Vectors) {
+        bail!(
+            "this index keeps no footprints of tokens, so there is nothing that --raw could take the place of"
+        );
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::{output, progress};
 use becr::{Details, Index, RankOptions, SearchOptions, SearchTiming};
 use becr_eval::{Run, Table};
 use rayon::prelude::*;
+use serde::Serialize;
 use std::path::Path;
 
 pub(super) fn run(
@@ -50,32 +51,79 @@ pub(super) fn run(
     }
     becr_eval::write_run(out, &run)?;
     let documents: usize = run.queries.values().map(Vec::len).sum();
-    let (path, answered) = (out.display(), run.queries.len());
+    let answered = run.queries.len();
+    let by_stage = latencies(&timings);
+    if args.json {
+        return output::json(&Summary {
+            run: out,
+            queries: queries.len(),
+            answered,
+            documents,
+            timing_ms: by_stage,
+        });
+    }
     output::note(format_args!(
-        "{path}: {documents} documents for {answered} queries"
+        "{}: {documents} documents for {answered} queries",
+        out.display()
     ));
-    if args.timing && !timings.is_empty() {
-        output::note(latencies(&timings));
+    if args.timing && !by_stage.is_empty() {
+        output::note(table(&by_stage));
     }
     Ok(())
 }
 
-/// How long each stage takes a query: mean, median and the slow ones.
-fn latencies(timings: &[SearchTiming]) -> Table {
-    let header = ["ms per query", "mean", "median", "95 %", "99 %"];
-    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4]);
-    for (stage, _) in timings[0].stages() {
+/// What was done, as `--json` prints it.
+#[derive(Serialize)]
+struct Summary<'a> {
+    run: &'a Path,
+    queries: usize,
+    /// Queries for which something was found.
+    answered: usize,
+    documents: usize,
+    /// Milliseconds of a query, by stage.
+    timing_ms: Vec<StageLatency>,
+}
+
+/// How long a stage takes a query: mean, median and the slow ones, in milliseconds.
+#[derive(Serialize)]
+struct StageLatency {
+    stage: &'static str,
+    mean: f64,
+    median: f64,
+    p95: f64,
+    p99: f64,
+}
+
+fn latencies(timings: &[SearchTiming]) -> Vec<StageLatency> {
+    let Some(first) = timings.first() else {
+        return Vec::new();
+    };
+    let latency = |(stage, _): (&'static str, f64)| {
         let stage_of = |timing: &SearchTiming| {
             let mut stages = timing.stages().into_iter();
             stages.find(|(name, _)| *name == stage).map(|(_, ms)| ms)
         };
         let mut values: Vec<f64> = timings.iter().filter_map(stage_of).collect();
         values.sort_by(f64::total_cmp);
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
         let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-        let cells = [mean, quantile(0.5), quantile(0.95), quantile(0.99)];
+        StageLatency {
+            stage,
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            median: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+        }
+    };
+    first.stages().into_iter().map(latency).collect()
+}
+
+fn table(stages: &[StageLatency]) -> Table {
+    let header = ["ms per query", "mean", "median", "95 %", "99 %"];
+    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4]);
+    for row in stages {
+        let cells = [row.mean, row.median, row.p95, row.p99];
         let cells = cells.iter().map(|ms| format!("{ms:.3}"));
-        table.row(std::iter::once(stage.to_owned()).chain(cells).collect());
+        table.row(std::iter::once(row.stage.to_owned()).chain(cells).collect());
     }
     table
 }

@@ -62,8 +62,8 @@ pub(crate) struct Args {
     /// Tell where the time went.
     #[arg(long)]
     timing: bool,
-    /// Print the results as JSON.
-    #[arg(long, conflicts_with = "queries")]
+    /// Print the results as JSON; with --queries what was written, and the times by stage.
+    #[arg(long)]
     json: bool,
     #[command(flatten)]
     rank: RankArgs,
@@ -175,6 +175,9 @@ impl Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(out) = &args.batch.run_out {
         output::check_file(out)?;
+        if args.json && output::is_standard(out) {
+            bail!("the run goes to standard output: leave --json out, or give --run-out a file");
+        }
     }
     let index = args.rank.open(&args.index)?;
     let rank = args.rank_options(&index)?;

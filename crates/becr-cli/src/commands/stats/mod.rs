@@ -147,6 +147,7 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         match measured.documents {
             Documents::Encoded => "documents encoded, one for each WordPiece",
             Documents::Composed => "documents composed from token groups, one for each word",
+            Documents::Vectors => "documents without any: one vector of each",
         }
     )?;
     writeln!(
@@ -210,11 +211,13 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         "    pages of the record          {:>9.0} bytes",
         one.record_pages
     )?;
-    writeln!(
-        out,
-        "    pages less index and features are {:.3} × the least the footprints take",
-        one.overhead
-    )?;
+    if one.footprints_at_least > 0.0 {
+        writeln!(
+            out,
+            "    pages less index and features are {:.3} × the least the footprints take",
+            one.overhead
+        )?;
+    }
     if let Some(coverage) = &store.coverage {
         print_coverage(&mut out, coverage)?;
     }

@@ -1,0 +1,82 @@
+//! A second of trial before the hours: how long a build is going to take.
+
+use super::word_cache::WordCache;
+use super::{FullBuild, Spool};
+use crate::live::LiveIndex;
+use crate::plan::{Plan, Work};
+use crate::{Document, IndexError, Observer};
+use becr_groups::GroupList;
+use becr_store::Documents;
+use becr_text::groups::TokenGroup;
+
+/// Documents that stand for all.
+const SAMPLE: usize = 256;
+/// Token groups that stand for all.
+const GROUPS: usize = 4096;
+/// Text that is encoded before anyone has read a plan for it.
+const WORTH_A_TRIAL: u64 = 400_000;
+
+impl FullBuild<'_> {
+    /// Tells what is to be done, if someone listens and it takes long enough to ask.
+    pub(super) fn plan(
+        &self,
+        index: &LiveIndex,
+        list: &GroupList,
+        spool: &Spool,
+        words: &WordCache<'_>,
+        observer: &dyn Observer,
+    ) -> Result<(), IndexError> {
+        let encodes = self.options.documents == Documents::Encoded && self.options.shard.is_none();
+        if !observer.wants_plan() || !encodes || spool.bytes < WORTH_A_TRIAL {
+            return Ok(());
+        }
+        let sample: Vec<Document> = spool.read()?.take(SAMPLE).collect::<Result<_, _>>()?;
+        let (mut pieces, mut bytes) = (0, 0);
+        for document in &sample {
+            pieces += self.encoder.tokenise(document).pieces.len();
+            bytes += document.title.len() + document.text.len();
+        }
+        let per_byte = pieces as f64 / bytes.max(1) as f64;
+        let tokens_per_document = per_byte * spool.bytes as f64 / spool.documents.max(1) as f64;
+        let done = index.store().snapshot()?.totals()?.documents;
+        let left = spool.documents.saturating_sub(done);
+        let pace = self.encoder.document_pace(&sample)?;
+        let (groups, known_groups) = self.plan_groups(index, list, words)?;
+        observer.planned(&Plan {
+            groups,
+            known_groups,
+            documents: Work::new(left, tokens_per_document, pace),
+            tokens_per_document,
+        });
+        Ok(())
+    }
+
+    /// The groups to encode, and how many there are beside these.
+    fn plan_groups(
+        &self,
+        index: &LiveIndex,
+        list: &GroupList,
+        words: &WordCache<'_>,
+    ) -> Result<(Work, u64), IndexError> {
+        let stored = index.store().snapshot()?.group_count()?;
+        let mut unknown: Vec<TokenGroup> = Vec::new();
+        let mut count = 0;
+        for entry in list.iter()? {
+            let group = entry?.group;
+            if !words.has(&group) {
+                // Every few of them, so that the sample has all kinds.
+                if count % (list.len() / GROUPS as u64).max(1) == 0 && unknown.len() < GROUPS {
+                    unknown.push(group);
+                }
+                count += 1;
+            }
+        }
+        // An earlier try went through the list in order; what it stored is not to be done again.
+        let count = count.min(list.len() - stored.min(list.len()));
+        let pace = match count {
+            0 => 0.0,
+            _ => self.encoder.group_pace(&unknown)?,
+        };
+        Ok((Work::new(count, 1.0, pace), list.len() - count))
+    }
+}

@@ -1,0 +1,81 @@
+//! The model of an index, read once for many changes.
+
+use crate::opened::lock;
+use crate::{Error, models};
+use becr_index::manifest::Manifest;
+use becr_model::Model;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+/// The model that was read last, and the state of its directory then.
+#[derive(Default)]
+pub(crate) struct ModelCache(Mutex<Option<(ModelStamp, Arc<Model>)>>);
+
+impl ModelCache {
+    /// The model that an index was built with. It is read again where a file of its directory has changed: what was
+    /// added, removed or replaced has another time, size or inode.
+    pub(crate) fn of_manifest(
+        &self,
+        index: &Path,
+        manifest: &Manifest,
+    ) -> Result<Arc<Model>, Error> {
+        let directory = manifest.model.as_ref().map(|model| &*model.directory);
+        let stamp = directory.and_then(ModelStamp::of);
+        let mut kept = lock(&self.0);
+        match (&*kept, &stamp) {
+            (Some((before, model)), Some(now)) if before == now => return Ok(model.clone()),
+            _ => *kept = None,
+        }
+        // The stamp is older than what is read: a change in between is seen the next time.
+        let model = Arc::new(models::of_manifest(index, manifest)?);
+        *kept = stamp.map(|stamp| (stamp, model.clone()));
+        Ok(model)
+    }
+}
+
+/// What tells the files of a model from others that took their place.
+#[derive(Debug, PartialEq, Eq)]
+struct ModelStamp {
+    directory: OsString,
+    files: Vec<FileStamp>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FileStamp {
+    name: OsString,
+    bytes: u64,
+    modified: Option<SystemTime>,
+    inode: u64,
+}
+
+impl ModelStamp {
+    /// `None` if the directory cannot be listed: then nothing is kept, and reading it says why.
+    fn of(directory: &Path) -> Option<Self> {
+        let mut files = Vec::new();
+        // The bundled model is part of the program.
+        if directory != Path::new(models::BUNDLED) {
+            for entry in std::fs::read_dir(directory).ok()? {
+                let entry = entry.ok()?;
+                // Of what a link leads to: the hub's cache is made of links.
+                let meta = std::fs::metadata(entry.path()).ok()?;
+                #[cfg(unix)]
+                let inode = std::os::unix::fs::MetadataExt::ino(&meta);
+                #[cfg(not(unix))]
+                let inode = 0;
+                files.push(FileStamp {
+                    name: entry.file_name(),
+                    bytes: meta.len(),
+                    modified: meta.modified().ok(),
+                    inode,
+                });
+            }
+            files.sort();
+        }
+        Some(Self {
+            directory: directory.as_os_str().to_owned(),
+            files,
+        })
+    }
+}
