@@ -77,6 +77,20 @@ fn start(_: &Context, arguments: &[RedisString]) -> Status {
     }
 }
 
+/// The server's allocator, so that it counts our memory; in tests there is no server.
+#[cfg(not(test))]
+macro_rules! allocator {
+    () => {
+        redis_module::alloc::RedisAlloc
+    };
+}
+#[cfg(test)]
+macro_rules! allocator {
+    () => {
+        std::alloc::System
+    };
+}
+
 // SAFETY: the code that the macro makes hands pointers between Redis and the functions above as redis-module documents
 // it; there is no unsafe block of ours.
 #[allow(
@@ -92,7 +106,7 @@ mod registered {
     redis_module::redis_module! {
         name: "becr",
         version: 1,
-        allocator: (redis_module::alloc::RedisAlloc, redis_module::alloc::RedisAlloc),
+        allocator: (allocator!(), allocator!()),
         data_types: [],
         init: start,
         commands: [
