@@ -30,6 +30,8 @@ const WAITING: usize = 1024;
 
 static POOL: OnceLock<Pool> = OnceLock::new();
 
+// The signature of a command.
+#[allow(clippy::needless_pass_by_value)]
 fn score(context: &Context, arguments: Vec<RedisString>) -> RedisResult {
     let job = Job::new(&arguments).map_err(|reason| RedisError::String(format!("ERR {reason}")))?;
     let Some(pool) = POOL.get() else {
