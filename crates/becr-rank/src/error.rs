@@ -123,6 +123,11 @@ pub enum RankError {
     /// The encoder could not read the query.
     #[error("the encoder could not read the query: {0}")]
     Encoder(Box<dyn std::error::Error + Send + Sync>),
+    /// The nodes of a cluster answered something else than scores.
+    #[error(
+        "the cluster's scores cannot be read; its module is of another version: load the one of this program, or leave it out"
+    )]
+    Remote,
     /// The document's text was not kept, or is not the text its footprints are of.
     #[error("document {number}: {reason}")]
     Text {

@@ -9,6 +9,7 @@
 //! | `lexical` | S_lexi: TF-IDF, BM25, proximity, from one pass over a record's words |
 //! | `others` | S_others: CLS and named features |
 //! | `score` | candidates scored document by document |
+//! | `remote` | scoring where the documents lie |
 //! | `list` | what of a score is relative to the list of candidates |
 //! | `explain` | a score taken apart, and two scores compared |
 //! | `shading` | the words of a text and how near they are to the query |
@@ -165,6 +166,7 @@ mod others;
 mod query;
 mod ranker;
 mod raw;
+mod remote;
 mod score;
 mod shading;
 mod vector;
@@ -183,5 +185,6 @@ pub use order::ranking;
 pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
 pub use raw::RawVectors;
+pub use remote::{RankerCache, RemoteQuery, RemoteWorkspace};
 pub use score::{Candidate, RankWorkspace, ScoreTiming, Scored};
 pub use shading::{ShadedWord, Shading};

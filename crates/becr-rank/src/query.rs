@@ -3,6 +3,7 @@
 use crate::compose::Composed;
 use crate::deep::{DeepQuery, term_weights};
 use crate::lexical::{LexicalParts, LexicalQuery, idf};
+use crate::remote::DeepInputs;
 use crate::vector::Compared;
 use crate::{Options, RankError, Ranker, Variant};
 use becr_footprint::CompositeQuery;
@@ -51,6 +52,8 @@ pub struct RankQuery {
     terms: Vec<QueryTerm>,
     coverage: Coverage,
     pub(crate) deep: Option<DeepQuery>,
+    /// What `deep` was made of.
+    pub(crate) inputs: Option<DeepInputs>,
     pub(crate) lexical: LexicalQuery,
     /// For each named feature of the head, its number in records.
     pub(crate) named: Vec<Option<u32>>,
@@ -85,6 +88,26 @@ pub struct GroupUse {
 }
 
 impl RankQuery {
+    /// A query that came from elsewhere, as far as scoring needs it.
+    pub(crate) fn remote(
+        options: Options,
+        deep: Option<DeepQuery>,
+        lexical: LexicalQuery,
+        named: Vec<Option<u32>>,
+    ) -> Self {
+        Self {
+            text: String::new(),
+            options,
+            words: Vec::new(),
+            terms: Vec::new(),
+            coverage: Coverage::default(),
+            deep,
+            inputs: None,
+            lexical,
+            named,
+        }
+    }
+
     /// The query as it was asked.
     pub fn text(&self) -> &str {
         &self.text
@@ -203,12 +226,19 @@ impl Ranker {
             Some(query) if self.mixes(options) => self.mixed_query(&query, &answer)?,
             Some(query) => self.composed_query(&query, &answer),
         };
+        let mut inputs = None;
         let deep = match terms.is_empty() {
             true => None,
             false => {
                 self.weigh(&answer, &stem_of, &mut terms);
                 let compared = self.compared(options, whole);
                 let (head, shape) = (&self.head.deep, self.shape);
+                if store.can_score() {
+                    inputs = Some(DeepInputs {
+                        footprints: footprints.clone(),
+                        compared: compared.clone(),
+                    });
+                }
                 Some(DeepQuery::new(head, shape, &terms, footprints, &compared)?)
             }
         };
@@ -228,6 +258,7 @@ impl Ranker {
             terms,
             coverage,
             deep,
+            inputs,
             lexical,
             named,
             words,

@@ -130,7 +130,26 @@ impl Ranker {
         S: DocumentStore + ?Sized,
     {
         let mut scored = vec![None; candidates.len()];
-        if let Some(rules) = self.list_rules(query, candidates) {
+        let rules = self.list_rules(query, candidates);
+        let begun = Instant::now();
+        let scale = FirstStageScale::new(candidates);
+        let first_stage = |candidate: &Candidate<'_>| scale.value(candidate.first_stage);
+        let remote = self.remote_rows(query, store, candidates, rules.as_ref(), first_stage)?;
+        if let Some((rows, means)) = remote {
+            let rows = match &rules {
+                Some(rules) => self.finish(query, rules, rows, &means).rows,
+                None => rows,
+            };
+            for row in rows {
+                scored[row.place] = Some(row.sums.scored(row.number));
+            }
+            work.buffers.timing = ScoreTiming {
+                deep: begun.elapsed(),
+                ..ScoreTiming::default()
+            };
+            return Ok(scored);
+        }
+        if let Some(rules) = rules {
             let list = self.list(query, store, candidates, &rules, work, |_, _, _| {})?;
             for row in list.rows {
                 scored[row.place] = Some(row.sums.scored(row.number));

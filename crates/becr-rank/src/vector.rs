@@ -94,15 +94,20 @@ impl VectorQuery {
                 means.dim = query.dim;
                 means.values.extend_from_slice(&related.vector);
             }
-            Self::Footprints(query) => {
-                means.dim = query.cosines.len() - 1;
-                means.are_signs = true;
-                let unit = 1.0 / (means.dim as f32).sqrt();
-                for byte in record.mean() {
-                    let sign = |bit: u32| if byte >> bit & 1 == 1 { unit } else { -unit };
-                    means.values.extend((0..8).map(sign));
-                }
+            Self::Footprints(query) => query.keep_signs(record.mean(), means),
+        }
+    }
+
+    /// The same of a mean as its record has it.
+    pub(crate) fn keep_bytes(&self, mean: &[u8], means: &mut Means) {
+        match self {
+            Self::Packed(query) => {
+                means.dim = query.dim;
+                let start = means.values.len();
+                means.values.resize(start + query.dim, 0.0);
+                unpack(u32s(mean), &mut means.values[start..]);
             }
+            Self::Footprints(query) => query.keep_signs(mean, means),
         }
     }
 
@@ -188,6 +193,16 @@ impl Footprints {
             vectors,
             cosines: (0..=bits).map(cosine).collect(),
             whole: None,
+        }
+    }
+
+    fn keep_signs(&self, mean: &[u8], means: &mut Means) {
+        means.dim = self.cosines.len() - 1;
+        means.are_signs = true;
+        let unit = 1.0 / (means.dim as f32).sqrt();
+        for byte in mean {
+            let sign = |bit: u32| if byte >> bit & 1 == 1 { unit } else { -unit };
+            means.values.extend((0..8).map(sign));
         }
     }
 

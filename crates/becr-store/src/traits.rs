@@ -44,6 +44,23 @@ pub trait DocumentStore {
     /// Titles and texts of documents in the order of `numbers`, where they were kept.
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError>;
 
+    /// Whether it can have documents scored where they lie.
+    fn can_score(&self) -> bool {
+        false
+    }
+
+    /// Has documents scored where they lie: `query` is what they have in common, beside each number is what it alone
+    /// has. What comes back is for whoever asked, in their order; `None` for a document that is not there. `None`
+    /// altogether if it cannot be done just now: then records are to be fetched.
+    fn score(
+        &self,
+        query: &[u8],
+        documents: &[(u64, Vec<u8>)],
+    ) -> Result<Option<Vec<Option<Vec<u8>>>>, StoreError> {
+        let _ = (query, documents);
+        Ok(None)
+    }
+
     /// The numbers of documents, in the order of `ids`; `None` for ids that the store does not have.
     fn numbers(&self, ids: &[&str]) -> Result<Vec<Option<u64>>, StoreError> {
         let question = Question {

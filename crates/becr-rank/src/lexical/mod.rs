@@ -12,6 +12,7 @@ pub use names::LEXICAL_FEATURES;
 pub(crate) use names::{COUNT, FIRST_STAGE, SUM_BM25, place};
 pub(crate) use query::{LexicalParts, LexicalQuery};
 pub(crate) use scan::Scan;
+pub(crate) use word_map::{Meaning, WordMap};
 
 /// BM25's saturation of term frequencies.
 const K1: f64 = 1.2;

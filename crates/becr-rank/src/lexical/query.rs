@@ -15,6 +15,8 @@ pub(crate) type ByField<T> = [T; 2];
 #[derive(Debug, Clone)]
 pub(crate) struct LexicalQuery {
     pub(crate) map: WordMap,
+    /// What `map` was made of.
+    pub(crate) meanings: Vec<(u32, Meaning)>,
     /// Inverse document frequency of each distinct stem.
     pub(crate) stems: Vec<ByField<f32>>,
     /// Inverse document frequency of each distinct pair of words.
@@ -61,8 +63,10 @@ impl LexicalQuery {
                 parts.pairs.iter().map(estimate).collect()
             }
         };
+        let meanings = meanings(stems, &answer.words);
         Self {
-            map: WordMap::new(&meanings(stems, &answer.words)),
+            map: WordMap::new(&meanings),
+            meanings,
             stems: stems.iter().map(by_stem).collect(),
             pairs,
             followers: parts.followers(),

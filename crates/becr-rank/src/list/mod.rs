@@ -46,7 +46,7 @@ pub(crate) struct Row {
     /// The first stage's feature.
     pub(crate) first_stage: f32,
     /// Our own BM25, if it was asked for.
-    bm25: f32,
+    pub(crate) bm25: f32,
     /// What it is like the best candidates, if that counts.
     pub(crate) likeness: Option<f32>,
 }
@@ -118,7 +118,7 @@ impl Ranker {
     }
 
     /// What can be said of a candidate before the list is known.
-    fn row(
+    pub(crate) fn row(
         &self,
         query: &RankQuery,
         rules: &ListRules<'_>,
@@ -168,7 +168,7 @@ impl Ranker {
     }
 
     /// Brings in what is relative to the list.
-    fn finish(
+    pub(crate) fn finish(
         &self,
         query: &RankQuery,
         rules: &ListRules<'_>,
@@ -208,6 +208,21 @@ impl Ranker {
             for row in &mut *rows {
                 row.sums.lexi += f64::from(feature.contribution(row.first_stage));
             }
+        }
+    }
+}
+
+impl Row {
+    /// A row of which the parts are known.
+    pub(crate) fn of_sums(sums: Sums) -> Self {
+        Self {
+            place: 0,
+            number: 0,
+            sums,
+            vector: None,
+            first_stage: 0.0,
+            bm25: 0.0,
+            likeness: None,
         }
     }
 }

@@ -11,5 +11,6 @@ mod list;
 mod mix;
 mod one_vector;
 mod pairs;
+mod remote;
 mod slow;
 mod stores;
