@@ -199,7 +199,7 @@ fn words_stand_out_by_what_the_average_word_lacks_and_function_words_do_not() {
         let words = shading.title_words.iter().chain(&shading.text_words);
         let words: Vec<&becr_rank::ShadedWord> = words.collect();
         let mut shown = 0;
-        for term in 0..query.split(' ').count() {
+        for term in 0..words[0].similarities.len() {
             let sum: f32 = words.iter().map(|word| word.similarities[term]).sum();
             let average = ((sum + 16.0 * 0.2) / (words.len() as f32 + 16.0)).clamp(0.0, 0.6);
             for word in &shading.text_words {
