@@ -23,7 +23,6 @@ pub(crate) struct NativeEncoder(Owned<Encoder>);
 impl NativeEncoder {
     #[new]
     #[pyo3(signature = (*, model, precision))]
-    #[allow(clippy::needless_pass_by_value)]
     fn new(py: Python<'_>, model: Option<PathBuf>, precision: PyBackedStr) -> PyResult<Self> {
         process::enter()?;
         let precision = options::precision(&precision)?;
@@ -48,7 +47,6 @@ impl NativeEncoder {
     }
 
     /// WordPieces of a text: the piece, and where it stands, in characters.
-    #[allow(clippy::needless_pass_by_value)]
     fn tokens(&self, text: PyBackedStr) -> PyResult<Vec<(String, usize, usize)>> {
         let encoder = self.0.get()?;
         let pieces = encoder.word_pieces().pieces(&text);
@@ -70,7 +68,6 @@ impl NativeEncoder {
     }
 
     /// The vectors of a text's WordPieces at every kept layer: `[layers, tokens, dim]`.
-    #[allow(clippy::needless_pass_by_value)]
     fn token_vectors<'py>(
         &self,
         py: Python<'py>,
@@ -88,7 +85,6 @@ impl NativeEncoder {
     }
 
     /// The mean vectors of texts at the last kept layer: `[texts, dim]`.
-    #[allow(clippy::needless_pass_by_value)]
     fn mean_vectors<'py>(
         &self,
         py: Python<'py>,

@@ -6,20 +6,22 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use std::path::PathBuf;
 
+/// Names of the measures, and their values for each query.
+type Evaluated = (Vec<String>, Vec<(String, Vec<f64>)>);
+
 /// The value of each measure for each query that counts: measures' names, then (query, values) rows.
 ///
 /// A run is a path, or (query, document, score) rows; qrels are a path, or (query, document, grade) rows. With `complete`
 /// judged queries without an answer count as 0.
 #[pyfunction]
 #[pyo3(signature = (run, qrels, measures, *, complete))]
-#[allow(clippy::needless_pass_by_value)]
 pub(crate) fn evaluate(
     py: Python<'_>,
     run: &Bound<'_, PyAny>,
     qrels: &Bound<'_, PyAny>,
     measures: PyBackedStr,
     complete: bool,
-) -> PyResult<(Vec<String>, Vec<(String, Vec<f64>)>)> {
+) -> PyResult<Evaluated> {
     let measures = becr_eval::parse_measures(&measures).map_err(of_evaluation)?;
     let (run, qrels) = (self::run(run)?, self::qrels(qrels)?);
     let scope = match complete {

@@ -95,7 +95,6 @@ impl NativeIndex {
     #[staticmethod]
     #[pyo3(signature = (documents, out, *, model, mode, precision, overwrite, keep_text, identity, lexical, progress))]
     #[allow(clippy::too_many_arguments)]
-    #[allow(clippy::needless_pass_by_value)]
     fn build(
         py: Python<'_>,
         documents: &Bound<'_, PyAny>,
@@ -186,7 +185,6 @@ impl NativeIndex {
 
     /// Adds documents; `existing` is "refuse", "skip" or "replace". Gives added, replaced, skipped.
     #[pyo3(signature = (documents, *, existing, progress))]
-    #[allow(clippy::needless_pass_by_value)]
     fn add(
         &self,
         py: Python<'_>,

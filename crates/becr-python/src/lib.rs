@@ -12,6 +12,8 @@
 //! | `process` | what a forked child must not touch |
 //! | `encoder`, `evaluation`, `models` | vectors, measures, models |
 //! | `errors` | our messages as Python exceptions |
+// Python's arguments become owned values before a function is called.
+#![allow(clippy::needless_pass_by_value)]
 
 mod answers;
 mod candidates;

@@ -17,7 +17,6 @@ impl NativeIndex {
     /// Finds candidates by BM25 and, unless `first_stage` is set, re-ranks them.
     #[pyo3(signature = (query, *, k, depth, mode, variant, without, weight, first_stage, reasons, snippets))]
     #[allow(clippy::too_many_arguments)]
-    #[allow(clippy::needless_pass_by_value)]
     fn search(
         &self,
         py: Python<'_>,
@@ -51,7 +50,6 @@ impl NativeIndex {
     /// Ranks candidates of any first stage.
     #[pyo3(signature = (query, candidates, *, mode, variant, without, weight, budget))]
     #[allow(clippy::too_many_arguments)]
-    #[allow(clippy::needless_pass_by_value)]
     fn rerank(
         &self,
         py: Python<'_>,
@@ -92,7 +90,6 @@ impl NativeIndex {
     /// Takes the scores of documents apart: JSON.
     #[pyo3(signature = (query, documents, *, depth, mode, variant, without, weight))]
     #[allow(clippy::too_many_arguments)]
-    #[allow(clippy::needless_pass_by_value)]
     fn explain(
         &self,
         py: Python<'_>,

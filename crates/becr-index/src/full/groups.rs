@@ -127,7 +127,12 @@ impl FullBuild<'_> {
         words: &mut WordCache<'_>,
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
-        observer.begin(Stage::EncodingGroups, Some(list.len()));
+        // What is known takes no time: counted in, it would make the rest look long.
+        let mut unknown = 0;
+        for entry in list.iter()? {
+            unknown += u64::from(!words.has(&entry?.group));
+        }
+        observer.begin(Stage::EncodingGroups, Some(unknown));
         let store = index.store().clone();
         // Batches are committed by a thread of its own, so that the encoder does not wait for the disk.
         let (send, receive) = sync_channel(1);
@@ -173,15 +178,13 @@ impl FullBuild<'_> {
         let mut missing = Vec::new();
         let mut groups = Vec::new();
         for group in batch {
+            let known = words.get(&group);
             if snapshot.group(&group)?.is_some() {
-                observer.resumed(1);
+                observer.resumed(u64::from(known.is_none()));
                 continue;
             }
-            match words.get(&group) {
-                Some(bytes) => {
-                    observer.resumed(1);
-                    groups.push((group, bytes));
-                }
+            match known {
+                Some(bytes) => groups.push((group, bytes)),
                 None => missing.push(group),
             }
         }

@@ -58,7 +58,9 @@ class BECRReranker(pt.Transformer):
         query = str(candidates["query"].iloc[0])
         ranking = self.index.rerank(query, given, mode=self.mode, **self.options)
         ranked: pd.DataFrame = candidates.iloc[ranking.places].reset_index(drop=True)
-        return ranked.assign(score=ranking.scores.astype("float64"), rank=range(len(ranked)))
+        scores = ranking.scores.astype("float64")
+        ranked = ranked.assign(score=scores, rank=range(len(ranked)))
+        return ranked
 
 
 def _is_missing(value: Any) -> bool:
