@@ -416,6 +416,7 @@ mod tests {
         let lengths = |tokens, lengths| NewRecord {
             tokens,
             lengths,
+            footprints: &[0; 64],
             mean: &[0; 8],
             ..Default::default()
         };
