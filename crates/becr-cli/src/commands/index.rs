@@ -181,7 +181,8 @@ fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
         output::json(&serde_json::json!({
-            "index": shown, "documents": exported.documents, "rows": exported.rows, "bytes": exported.bytes, "seconds": seconds,
+            "index": shown, "documents": exported.documents, "rows": exported.rows,
+            "written": exported.written, "bytes": exported.bytes, "seconds": seconds,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
