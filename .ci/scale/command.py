@@ -244,6 +244,18 @@ def serving(nodes, store):
     [server.stop() for server in servers]
 
 
+def benchmark(nodes):
+    """Times are printed; bytes are what the module is for."""
+    report = os.path.join(FOLDER, "bench.json")
+    print(becr("bench", "redis", url(nodes, "bench"), "--documents", "600", "--queries", "20", "--json", report))
+    rows = json.loads(read("bench.json"))["rows"]
+    moved = {row["store"]: row["sent"] + row["received"] for row in rows}
+    if os.path.exists(MODULE):
+        same(moved["records read"] >= 50 * moved["scored by the nodes"], True, "50 × fewer bytes where the nodes score")
+    says(becr("bench", "redis", url(nodes, "sample"), fails=True), "must not replace")
+    says(becr("stats", url(nodes, "bench"), fails=True), "no index of this name")
+
+
 def builds():
     """From a corpus into a node; a node that is full says so, and the same command goes on when there is room."""
     port, _ = node("--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
@@ -271,6 +283,7 @@ def main():
         module = ["--loadmodule", MODULE] if os.path.exists(MODULE) else []
         nodes = cluster(*module)
         store = rankings(nodes)
+        benchmark(nodes)
         serving(nodes, store)
         builds()
         print("the command and the cluster agree")
