@@ -182,6 +182,21 @@ def rankings(nodes):
     return store
 
 
+def kinds(nodes):
+    """Indexes of other kinds go there and come back: pairs of words, no texts, encoded queries alone, vectors alone."""
+    few = os.path.join(FOLDER, "few.jsonl")
+    with open(CORPUS) as all_of_it, open(few, "w") as file:
+        file.writelines(all_of_it.readlines()[:40])
+    for name, flags in (("pairs", ["--min-pair-documents", "2", "--no-text"]), ("encoded", ["--mode", "encoded"]),
+                        ("vectors", ["--mode", "encoded", "--vectors-only"])):
+        becr("index", few, "--out", name, *flags)
+        becr("export", name, url(nodes, name))
+        becr("import", url(nodes, name), "--out", f"{name}-back")
+        same((digest(url(nodes, name)), digest(f"{name}-back")), (digest(name), digest(name)), f"digests of {' '.join(flags)}")
+        for store in (url(nodes, name), f"{name}-back"):
+            says(becr("verify", store), "sound")
+
+
 def serving(nodes, store):
     """Servers without any state: they answer as one on the embedded index, and go on after a failover."""
     documents = [{"id": line.split()[2], "score": float(line.split()[4])} for line in
@@ -283,6 +298,7 @@ def main():
         module = ["--loadmodule", MODULE] if os.path.exists(MODULE) else []
         nodes = cluster(*module)
         store = rankings(nodes)
+        kinds(nodes)
         benchmark(nodes)
         serving(nodes, store)
         builds()

@@ -99,12 +99,15 @@ def main():
         same([name for name in os.listdir(FOLDER) if ".spark-" in name], [], "what the job leaves behind")
 
         becr("index", CORPUS, "--out", "encoded.becr", "--mode", "encoded")
+        # The corpus as Parquet, and the job on it, in one session.
+        job = [JOB, "corpus.parquet", "--out", os.path.join(FOLDER, "parquet.becr"), "--parts", "2", "--mode", "encoded",
+               "--becr", BECR]
         with open(os.path.join(FOLDER, "parquet.py"), "w") as file:
-            file.write(f"from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n"
-                       f"spark.read.json({CORPUS!r}).write.parquet('corpus.parquet')\n")
-        submit("parquet.py")
-        print(" ", submit(JOB, os.path.join(FOLDER, "corpus.parquet"), "--out", os.path.join(FOLDER, "parquet.becr"), "--parts",
-                          "2", "--mode", "encoded", "--becr", BECR))
+            file.write(f"import runpy, sys\nfrom pyspark.sql import SparkSession\n"
+                       f"spark = SparkSession.builder.getOrCreate()\n"
+                       f"spark.read.json({CORPUS!r}).write.parquet('corpus.parquet')\n"
+                       f"sys.argv = {job!r}\nrunpy.run_path(sys.argv[0], run_name='__main__')\n")
+        print(" ", submit("parquet.py"))
         same(digest("parquet.becr"), digest("encoded.becr"), "digest, from Parquet")
         print("the Spark job and one process agree")
     finally:
