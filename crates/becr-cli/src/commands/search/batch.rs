@@ -63,8 +63,10 @@ pub(super) fn run(
         });
     }
     output::note(format_args!(
-        "{}: {documents} documents for {answered} queries",
-        out.display()
+        "{}: {} for {}",
+        output::written(out),
+        output::several(documents as u64, "document"),
+        output::several(answered as u64, "query")
     ));
     if args.timing && !by_stage.is_empty() {
         output::note(table(&by_stage));
