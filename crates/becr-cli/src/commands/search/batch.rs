@@ -116,7 +116,12 @@ fn latencies(timings: &[SearchTiming]) -> Vec<StageLatency> {
             p99: quantile(0.99),
         }
     };
-    first.stages().into_iter().map(latency).collect()
+    // The model is loaded once, which is no stage of a query.
+    let stages = first.stages().into_iter();
+    stages
+        .filter(|(stage, _)| *stage != "load")
+        .map(latency)
+        .collect()
 }
 
 fn table(stages: &[StageLatency]) -> Table {
