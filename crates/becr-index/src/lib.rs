@@ -39,6 +39,7 @@ pub mod first_stage;
 pub mod full;
 mod head;
 mod intake;
+mod leftovers;
 pub mod live;
 pub mod manifest;
 mod merge;
