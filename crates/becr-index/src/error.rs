@@ -185,10 +185,7 @@ pub enum IndexError {
     #[error("there is no document, so nothing was indexed")]
     NoDocuments,
     /// A change ended early; what was committed before stays.
-    #[error(
-        "{source}; {} documents before that are in the index, the others are not",
-        changed.added + changed.replaced
-    )]
+    #[error("{source}; {}", before(changed, "the others are not"))]
     Incomplete {
         /// What was done.
         changed: crate::Changed,
@@ -199,10 +196,7 @@ pub enum IndexError {
     #[error("stopped before the end, as was asked")]
     Stopped,
     /// A sync ended early; what was committed before stays.
-    #[error(
-        "{source}; {} documents before that are in the index, the same sync goes on from there",
-        changed.added + changed.replaced
-    )]
+    #[error("{source}; {}", before(changed, "the same sync goes on from there"))]
     HalfSynced {
         /// What was done.
         changed: crate::Changed,
@@ -247,6 +241,15 @@ pub enum IndexError {
         /// What tantivy said.
         source: tantivy::TantivyError,
     },
+}
+
+/// What a change that ended early had done.
+fn before(changed: &crate::Changed, rest: &str) -> String {
+    match changed.added + changed.replaced {
+        0 => "nothing was added before that".to_owned(),
+        1 => format!("1 document before that is in the index, {rest}"),
+        count => format!("{count} documents before that are in the index, {rest}"),
+    }
 }
 
 fn queries(mode: QueryMode) -> &'static str {

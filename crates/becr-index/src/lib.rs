@@ -42,6 +42,7 @@ pub mod full;
 mod head;
 mod import;
 mod intake;
+mod leftovers;
 pub mod live;
 pub mod manifest;
 mod merge;

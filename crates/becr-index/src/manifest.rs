@@ -6,8 +6,8 @@ use becr_basics::Folder;
 use becr_encoder::Precision;
 use becr_model::QueryMode;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The format this program writes and reads.
 pub const FORMAT: u32 = 1;
@@ -117,11 +117,18 @@ impl Manifest {
             path: dir.to_owned(),
             reason,
         };
-        let bytes =
-            fs::read(dir.join(FILE)).map_err(|e| match crate::staging::unfinished(dir) {
-                Some(unfinished) => unfinished,
-                None => not_an_index(format!("{FILE}: {e}")),
-            })?;
+        let path = dir.join(FILE);
+        let bytes = fs::read(&path).map_err(|e| match crate::staging::unfinished(dir) {
+            Some(unfinished) => unfinished,
+            // It may well be an index: only its owner can tell.
+            None if e.kind() == io::ErrorKind::PermissionDenied => {
+                IndexError::io(&path, "cannot read")(e)
+            }
+            None if !dir.exists() => not_an_index("there is nothing of this name".to_owned()),
+            None if dir.is_file() => not_an_index("it is a file".to_owned()),
+            None if e.kind() == io::ErrorKind::NotFound => not_an_index(format!("no {FILE} in it")),
+            None => not_an_index(format!("{FILE}: {e}")),
+        })?;
         Self::parse(&bytes, dir)
     }
 

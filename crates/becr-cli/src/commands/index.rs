@@ -198,6 +198,7 @@ fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
 }
 
 fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
+    output::check_directory(out)?;
     let mut corpus = args.corpus.open()?;
     // What an index of texts, and of all of them, can be kept in step with.
     let folders = match args.no_text || args.lexical_only || args.shard.is_some() {
@@ -275,17 +276,17 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {
     }
     let built = &summary.built;
     let mut out = output::stdout();
-    let documents = indicatif::HumanCount(built.documents);
-    write!(out, "{}: {documents} documents", summary.index.display())?;
+    let several = |count, one| {
+        let number = indicatif::HumanCount(count);
+        format!("{number} {}", output::noun(count, one))
+    };
+    let documents = several(built.documents, "document");
+    write!(out, "{}: {documents}", summary.index.display())?;
     if built.tokens > 0 {
-        write!(out, ", {} tokens", indicatif::HumanCount(built.tokens))?;
+        write!(out, ", {}", several(built.tokens, "token"))?;
     }
     if built.groups > 0 {
-        write!(
-            out,
-            ", {} token groups",
-            indicatif::HumanCount(built.groups)
-        )?;
+        write!(out, ", {}", several(built.groups, "token group"))?;
     }
     if built.resumed > 0 {
         write!(

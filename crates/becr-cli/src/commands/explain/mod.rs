@@ -87,7 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => {
             let page = html::page(&report);
             becr_eval::write_atomically(path, |out| out.write_all(page.as_bytes()))?;
-            output::note(format_args!("{}: open it in a browser", path.display()));
+            if !output::is_standard(path) {
+                output::note(format_args!("{}: open it in a browser", path.display()));
+            }
         }
         None if args.json => output::json(&report)?,
         None => text::print(&report, args)?,
