@@ -24,6 +24,8 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
             Some("--mode encoded, or `becr index` without --mode encoded builds one for both")
         }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
+        Error::NoFirstStage(_) => Some("--first-stage=DIR names one, `becr rerank` takes a run"),
+        Error::InCluster(_) => Some("`becr export INDEX redis://…` takes its place, in one step"),
         Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
         Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),
         Error::AllVanished { .. } => Some("--allow-empty removes them"),

@@ -41,6 +41,17 @@ pub enum IndexError {
         /// How it shows.
         reason: String,
     },
+    /// An address of a cluster where a directory is needed.
+    #[error(
+        "this is made in a directory, not in a cluster; make it there, and `becr export` writes it to redis://…"
+    )]
+    Address,
+    /// Documents cannot be composed without the token groups.
+    #[error(
+        "documents of this index are composed from its token groups, which are not at hand here: texts cannot be ranked beside \
+         them; index the texts and send ids"
+    )]
+    ComposedElsewhere,
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),

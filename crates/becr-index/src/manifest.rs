@@ -129,10 +129,19 @@ impl Manifest {
             None if e.kind() == io::ErrorKind::NotFound => not_an_index(format!("no {FILE} in it")),
             None => not_an_index(format!("{FILE}: {e}")),
         })?;
+        Self::parse(&bytes, dir)
+    }
+
+    /// Reads the bytes of the manifest of `dir`, which may be elsewhere than on a disk, and refuses other formats.
+    pub fn parse(bytes: &[u8], dir: &Path) -> Result<Self, IndexError> {
+        let not_an_index = |reason: String| IndexError::NotAnIndex {
+            path: dir.to_owned(),
+            reason,
+        };
         let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
+            serde_json::from_slice(bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
         if let Some(checksum) = value.get("checksum")
-            && checksum.as_str() != summed(&bytes).map(files::checksum).as_deref()
+            && checksum.as_str() != summed(bytes).map(files::checksum).as_deref()
         {
             return Err(IndexError::DamagedFile {
                 path: dir.join(FILE),
@@ -155,9 +164,14 @@ impl Manifest {
     /// Writes the manifest into `dir`, in the place of the one that is there, in one step.
     pub fn write(&self, dir: &Path) -> Result<(), IndexError> {
         let path = dir.join(FILE);
+        durable::replace(&path, &self.bytes()?).map_err(IndexError::io(&path, "cannot write"))
+    }
+
+    /// The manifest as its file has it.
+    pub fn bytes(&self) -> Result<Vec<u8>, IndexError> {
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
-        text.and_then(|text| durable::replace(&path, &with_checksum(text)))
-            .map_err(IndexError::io(&path, "cannot write"))
+        let text = text.map_err(IndexError::io(Path::new(FILE), "cannot write"))?;
+        Ok(with_checksum(text))
     }
 
     /// Lists the files of a finished build and writes the manifest.

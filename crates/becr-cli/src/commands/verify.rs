@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Check every checksum, every reference and every count of an index
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Directory of the index.
+    /// Directory of the index, or its address in a cluster.
     index: PathBuf,
     /// Print the findings as JSON.
     #[arg(long)]
@@ -33,6 +33,11 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    #[cfg(feature = "redis")]
+    if crate::cluster::address(&args.index).is_some() {
+        let options = becr::OpenOptions::new().cluster(crate::cluster::reading_all());
+        return tell(args, options.open(&args.index)?.verify()?);
+    }
     let verification = match becr_index::verify(&args.index) {
         Ok(verification) => verification,
         Err(error @ IndexError::NotAnIndex { .. }) if !Manifest::is_in(&args.index) => {

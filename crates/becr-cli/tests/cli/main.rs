@@ -3,6 +3,8 @@
 mod bench_engine;
 mod bench_json;
 mod bench_rank;
+#[cfg(feature = "redis")]
+mod cluster;
 mod composed;
 mod cost;
 mod cross;
