@@ -3,7 +3,7 @@
 use crate::Error;
 use becr_model::{Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights};
 use becr_text::pieces::WordPieces;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Where head, tokenizer, configuration and mixer are read from.
 pub(crate) enum IndexFiles {
@@ -34,8 +34,8 @@ impl IndexFiles {
         let Self::Memory(_, files) = self else {
             return None;
         };
-        let path = Path::new("model").join(name);
-        let found = files.iter().find(|(known, _)| Path::new(known) == path);
+        let path = PathBuf::from("model").join(name);
+        let found = files.iter().find(|(known, _)| PathBuf::from(known) == path);
         found.map(|(_, bytes)| &bytes[..])
     }
 
