@@ -197,7 +197,9 @@ impl Running {
         // An encoder gives documents in bursts: a rate of the first of them, kept until the next burst, would be wrong.
         // Whoever only reads does so steadily, and often.
         let is_due = self.refreshed.is_none_or(|last| last.elapsed() >= REFRESH);
-        if self.corpus.is_none() || is_due {
+        // The last documents come when all is read: what they leave on the screen stays until the next stage.
+        let is_read = |corpus: &Progress| Some(corpus.bytes_read()) >= corpus.total_bytes();
+        if is_due || self.corpus.as_ref().is_none_or(is_read) {
             self.refreshed = Some(Instant::now());
             self.refresh();
         }

@@ -417,8 +417,9 @@ mod tests {
         let file = folder.path().join("thesis.txt");
         assert!(matches!(
             build(&file, true, "x"),
-            Err(IndexError::Io { .. })
+            Err(IndexError::NotOurs(_))
         ));
+        assert!(file.is_file());
     }
 
     /// Whatever stands where a build would work and was not put there by one: before, while and after.

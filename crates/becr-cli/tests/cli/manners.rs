@@ -250,7 +250,7 @@ fn a_result_is_a_file() {
     let shown = String::from_utf8_lossy(&opened.stdout).into_owned();
     assert!(shown.ends_with("# Banks\nthe river bank"), "{shown}");
     for (rank, opener, said) in [
-        ("2", "cat", "there are 1"),
+        ("2", "cat", "has 1 result"),
         ("1", "/no/such", "BECR_OPENER"),
     ] {
         let failed = open(rank, opener);
