@@ -1,7 +1,8 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
 use super::{BUNDLED, Config, HUB, Role, SetConfig, StoredWeights};
-use crate::EncoderMode;
+use crate::baseline::BaselineConfig;
+use crate::{EncoderMode, ModelOptions};
 use std::path::{Path, PathBuf};
 
 impl Config {
@@ -47,6 +48,9 @@ impl Config {
             "[data] max_document_words",
             self.data.max_document_words.unwrap_or(1),
         )?;
+        if let Some(baseline) = &self.baseline {
+            self.check_baseline(baseline)?;
+        }
         match &self.mixer {
             None => positive("[[data.sets]]", self.data.sets.len())?,
             Some(_) if !self.data.sets.is_empty() || self.folds.is_some() => {
@@ -77,6 +81,33 @@ impl Config {
                 .map_err(|e| format!("[folds] measures: {e}"))?;
         }
         Ok(())
+    }
+
+    fn check_baseline(&self, baseline: &BaselineConfig) -> Result<(), String> {
+        if self.mixer.is_some() {
+            return Err(
+                "[baseline] and [mixer] are two trainings: give each a file of its own".into(),
+            );
+        }
+        if self.train.model != ModelOptions::default() {
+            return Err(
+                "[train.model] is about BECR: a baseline's options are in [baseline]".into(),
+            );
+        }
+        let model = &self.model;
+        let made = model.layers.is_some()
+            || model.bits.is_some()
+            || model.relative.is_some()
+            || model.hyperplanes_seed.is_some()
+            || model.window.is_some()
+            || model.head.is_some()
+            || model.weights != StoredWeights::Keep;
+        if made {
+            return Err(
+                "[model]: a baseline has no footprints and no head; name base alone".into(),
+            );
+        }
+        baseline.check()
     }
 
     fn check_set(&self, set: &SetConfig) -> Result<(), String> {
@@ -127,6 +158,9 @@ impl Config {
             ];
             single.into_iter().flatten().for_each(absolute);
             set.corpus.iter_mut().for_each(absolute);
+        }
+        if let Some(baseline) = &mut self.baseline {
+            baseline.vectors.iter_mut().for_each(absolute);
         }
         if let Some(mixer) = &mut self.mixer {
             let files = [&mut mixer.queries, &mut mixer.pairs, &mut mixer.corpora];

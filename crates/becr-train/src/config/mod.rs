@@ -11,6 +11,7 @@ mod tests;
 pub use mixer::MixerConfig;
 
 use crate::TrainOptions;
+use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
 use becr_model::Layers;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub struct Config {
     /// How to learn.
     #[serde(default)]
     pub train: TrainOptions,
+    /// Train one of the models that the paper compares BECR with, in the place of BECR.
+    #[serde(default)]
+    pub baseline: Option<BaselineConfig>,
     /// Train the mixer of composed queries, and nothing else.
     #[serde(default)]
     pub mixer: Option<MixerConfig>,

@@ -58,13 +58,20 @@ impl<B: Backend> EncoderTensors<B> {
         }
     }
 
+    /// Knows token type 1, for sequences of a query and a document.
+    pub(crate) fn with_second_type(mut self, weights: &Weights, place: &Place<B>) -> Self {
+        let to = (&place.device, place.dtype);
+        self.parameters = self.parameters.with_second_type(weights, to);
+        self
+    }
+
     /// Takes the values over into the weights they came from.
     pub(crate) fn download(&self, weights: &mut Weights) {
         self.parameters.download(weights);
     }
 
     /// The kept hidden states, `[sequence · token, dim]` each.
-    fn hidden(&self, sequences: &Sequences, place: &Place<B>) -> Vec<Tensor<B, 2>> {
+    pub(crate) fn hidden(&self, sequences: &Sequences, place: &Place<B>) -> Vec<Tensor<B, 2>> {
         let (rows, length) = (sequences.tokens.len(), sequences.length);
         let mut mask = vec![0.0; rows * length];
         for (mask, &tokens) in mask.chunks_exact_mut(length).zip(&sequences.tokens) {
@@ -73,11 +80,17 @@ impl<B: Backend> EncoderTensors<B> {
                 mask[tokens..].fill(MASKED);
             }
         }
+        let mut second = vec![0.0; rows * length];
+        for (row, &start) in second.chunks_exact_mut(length).zip(&sequences.second) {
+            row[start.min(length)..].fill(1.0);
+        }
         let ids = TensorData::new(sequences.ids.clone(), [rows, length]);
         let input = Input {
             ids: Tensor::<B, 2, Int>::from_data(ids, &place.device),
             mask: place.tensor(mask, [rows, 1, 1, length]),
             positions: None,
+            second: (!sequences.second.is_empty())
+                .then(|| place.tensor(second, [rows * length, 1])),
         };
         let mut kept = Vec::new();
         self.parameters.forward(input, |layer, hidden| {
@@ -208,13 +221,16 @@ impl<B: Backend> EncoderTensors<B> {
 }
 
 /// Rows scaled to length 1.
-fn unit<B: Backend>(vectors: Tensor<B, 2>) -> Tensor<B, 2> {
+pub(crate) fn unit<B: Backend>(vectors: Tensor<B, 2>) -> Tensor<B, 2> {
     let squares = vectors.clone().square().sum_dim(1).add_scalar(LEAST_SQUARE);
     vectors / squares.sqrt()
 }
 
 /// The vectors of the first token of every sequence.
-fn first_tokens<B: Backend>(hidden: &Tensor<B, 2>, sequences: &Sequences) -> Tensor<B, 2> {
+pub(crate) fn first_tokens<B: Backend>(
+    hidden: &Tensor<B, 2>,
+    sequences: &Sequences,
+) -> Tensor<B, 2> {
     let [_, dim] = hidden.dims();
     let rows = sequences.tokens.len();
     let hidden = hidden.clone().reshape([rows, sequences.length, dim]);

@@ -22,7 +22,7 @@ const GROUPS: usize = 4;
 const TOKENS: usize = 5;
 const FEATURES: usize = 3;
 
-pub(super) fn double() -> Place<B> {
+pub(crate) fn double() -> Place<B> {
     Place {
         device: Default::default(),
         dtype: DType::F64,
@@ -105,7 +105,7 @@ fn histograms(random: &mut Random) -> Deep {
 }
 
 /// Every gradient of the loss, element by element, next to the central difference.
-pub(super) fn check_gradients(
+pub(crate) fn check_gradients(
     network: &mut (impl Scores<B> + Clone),
     batch: &Batch,
     loss: Loss,
@@ -203,6 +203,7 @@ fn texts() -> Texts {
             .flat_map(|row| (0..length).map(|at| row.get(at).copied().unwrap_or(0)))
             .collect(),
         tokens: rows.iter().map(|row| row.len()).collect(),
+        second: Vec::new(),
     };
     // [query][term][group][kind]: the first query has a word, a pair, and a word again; the second one word.
     let mut shares = vec![0.0; QUERIES * TERMS * GROUPS * 4];

@@ -1,6 +1,6 @@
 //! Batches with the encoder in training: texts of an index as sequences, features as ever from the ranker.
 
-mod padding;
+pub(crate) mod padding;
 
 use crate::batch::{Batch, Deep, Sequences, Terms, Texts};
 use crate::frozen::Frozen;
@@ -245,17 +245,20 @@ impl<'a> TextSource<'a> {
     fn joined(&self, picked: &[Picked], documents: &[Vec<u32>], candidates: usize) -> Sequences {
         let special = self.pieces.special;
         let mut sequences = Vec::with_capacity(documents.len());
+        let mut second = Vec::with_capacity(documents.len());
         for (picked, documents) in picked.iter().zip(documents.chunks_exact(candidates)) {
             let mut query = self.pieces.pieces(&self.examples[picked.example].query).ids;
             query.truncate(self.max_tokens / 2);
             for document in documents {
                 let mut sequence = [&[special.cls], &query[..], &[special.sep], document].concat();
+                second.push(query.len() + 2);
                 sequence.truncate(self.max_tokens - 1);
                 sequence.push(special.sep);
                 sequences.push(sequence);
             }
         }
         Sequences::of(&sequences, sequences.len(), DOCUMENT_STEP, self.max_tokens)
+            .with_second(second)
     }
 }
 

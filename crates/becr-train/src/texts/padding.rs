@@ -9,7 +9,7 @@ const GROUP_STEP: usize = 16;
 
 impl Sequences {
     /// Pads sequences to `rows` of one length, a multiple of `step` unless the encoder takes less.
-    pub(super) fn of(sequences: &[Vec<u32>], rows: usize, step: usize, most: usize) -> Self {
+    pub(crate) fn of(sequences: &[Vec<u32>], rows: usize, step: usize, most: usize) -> Self {
         let longest = sequences.iter().map(Vec::len).max().unwrap_or(1);
         let length = longest.next_multiple_of(step).min(most);
         let mut ids = vec![0; rows * length];
@@ -27,7 +27,14 @@ impl Sequences {
             length,
             ids,
             tokens,
+            second: Vec::new(),
         }
+    }
+
+    /// Says where the document begins in each sequence: from there on tokens have type 1.
+    pub(crate) fn with_second(mut self, second: Vec<usize>) -> Self {
+        self.second = second;
+        self
     }
 }
 

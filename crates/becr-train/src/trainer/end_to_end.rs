@@ -109,7 +109,12 @@ impl Training<'_> {
         let steps = self.options.model.vanilla_steps;
         observer.note(&format!("first, {steps} steps of a vanilla BERT ranker"));
         let dim = self.trainer.model.config.hidden_size;
-        let mut vanilla = Vanilla::new(self.upload(weights, place)?, dim, place.clone());
+        let mut vanilla = Vanilla::new(
+            self.upload(weights, place)?
+                .with_second_type(weights, place),
+            dim,
+            place.clone(),
+        );
         let course = Course {
             examples: self.examples,
             source: &self.texts(head, self.examples, Reading::Joined)?,
@@ -202,7 +207,10 @@ impl Training<'_> {
 }
 
 /// Gives what was learned so far to a network that only scores.
-fn take_over<B: AutodiffBackend>(from: &mut Network<B>, to: &mut Network<B::InnerBackend>) {
+pub(crate) fn take_over<B: AutodiffBackend>(
+    from: &mut impl Learned<B>,
+    to: &mut impl Learned<B::InnerBackend>,
+) {
     let mut values = Vec::new();
     from.visit(&mut |parameter| values.push(parameter.value.clone().inner()));
     let mut values = values.into_iter();

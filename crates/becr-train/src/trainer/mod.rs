@@ -6,6 +6,7 @@ mod head_only;
 
 pub use device::Device;
 pub(crate) use device::{OnDevice, run_on};
+pub(crate) use end_to_end::take_over;
 
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
