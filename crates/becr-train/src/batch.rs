@@ -31,8 +31,8 @@ pub(crate) enum Deep {
     Histograms(Histograms),
     /// Nothing is fixed: the encoder runs.
     Texts(Box<Texts>),
-    /// Query and document in one sequence each, for the vanilla ranker.
-    Joined(Sequences),
+    /// Queries joined with pieces of documents, for the vanilla ranker.
+    Joined(Joined),
     /// Words of queries and documents, for KNRM and CONV-KNRM.
     Words(Box<WordPairs>),
     /// Queries joined with pieces of documents, for BERT and CEDR-KNRM.
@@ -74,10 +74,16 @@ pub(crate) struct Tokens {
 
 /// `[CLS] query [SEP] piece [SEP]`, once for every piece of a document.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct JoinedPieces {
+pub(crate) struct Joined {
     pub(crate) sequences: Sequences,
     /// `[query · candidate][sequence]`: the sequence's share in what is averaged over a document's pieces.
     pub(crate) shares: Vec<f32>,
+}
+
+/// The same, and where its tokens are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JoinedPieces {
+    pub(crate) joined: Joined,
     /// Pieces of the longest document.
     pub(crate) pieces: usize,
     /// `[query · candidate][piece]`: the query's tokens in each piece.
@@ -149,12 +155,23 @@ pub(crate) struct Texts {
     pub(crate) places: Vec<i32>,
     /// `[query][group][piece]`: its weight in the mean.
     pub(crate) piece_weights: Vec<f32>,
-    /// `[query][candidate]`: the documents.
+    /// `[query][candidate]`: the documents; where `split` says so, their pieces one after the other.
     pub(crate) documents: Sequences,
+    /// Where the tokens of each document are, if some are longer than a sequence.
+    pub(crate) split: Option<Split>,
     /// `[query][candidate][token]`: 1 for a WordPiece, 0 for `[CLS]`, `[SEP]` and padding.
     pub(crate) valid: Vec<f32>,
     /// Seed of the noise on similarities; `None` when there is none.
     pub(crate) noise: Option<u64>,
+}
+
+/// Documents in pieces.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Split {
+    /// `[query · candidate][sequence]`: the sequence's share in the mean of a document's `[CLS]` vectors.
+    pub(crate) shares: Vec<f32>,
+    /// `[query · candidate]`: the document's tokens.
+    pub(crate) tokens: Tokens,
 }
 
 /// Sequences of one length, padded.

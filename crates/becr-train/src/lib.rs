@@ -57,6 +57,6 @@ mod validate;
 pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
-pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
+pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, Schedule, TrainOptions};
 pub use run::{Measured, Outcome, Summary, Tested, Training, forget};
 pub use trainer::{Device, Trained, Trainer};

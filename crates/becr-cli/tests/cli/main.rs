@@ -1,5 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+#[cfg(feature = "train")]
+mod baseline;
 mod bench_engine;
 mod bench_json;
 mod bench_rank;
@@ -23,6 +25,8 @@ mod index;
 mod kill;
 mod manners;
 mod modes;
+#[cfg(feature = "train")]
+mod paper;
 mod ranked;
 mod raw;
 mod rerank;

@@ -11,7 +11,7 @@ use super::directory::Tensors;
 use super::layers::{Affine, affine};
 use super::options::BaselineConfig;
 use crate::batch::JoinedPieces;
-use crate::model::{EncoderTensors, Learned, Parameter, Place, first_tokens};
+use crate::model::{EncoderTensors, Learned, Parameter, Place};
 use burn::tensor::{Tensor, backend::Backend};
 
 /// The network.
@@ -50,8 +50,10 @@ impl<B: Backend> Bert<B> {
 
     /// `[pair, 1]`.
     pub(super) fn scores(&self, pairs: &JoinedPieces) -> Tensor<B, 2> {
-        let hidden = self.encoder.hidden(&pairs.sequences, &self.place);
-        let cls = pairs.mean_cls(&hidden[hidden.len() - 1], &self.place);
+        let hidden = self.encoder.hidden(&pairs.joined.sequences, &self.place);
+        let cls = pairs
+            .joined
+            .mean_cls(&hidden[hidden.len() - 1], &self.place);
         let pooled = match &self.pooler {
             Some(pooler) => pooler.apply(cls).tanh(),
             None => cls,
@@ -65,21 +67,5 @@ impl<B: Backend> Bert<B> {
             pooler.visit(show);
         }
         self.combine.visit(show);
-    }
-}
-
-impl JoinedPieces {
-    /// `[pair, dim]`: the mean over a document's pieces of their `[CLS]` vectors.
-    pub(super) fn mean_cls<B: Backend>(
-        &self,
-        hidden: &Tensor<B, 2>,
-        place: &Place<B>,
-    ) -> Tensor<B, 2> {
-        let sequences = self.sequences.tokens.len();
-        let shares = place.tensor(
-            self.shares.clone(),
-            [self.shares.len() / sequences, sequences],
-        );
-        shares.matmul(first_tokens(hidden, &self.sequences))
     }
 }

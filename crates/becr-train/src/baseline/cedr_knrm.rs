@@ -14,7 +14,7 @@
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
 use super::layers::{Affine, affine, cosines};
-use crate::batch::{JoinedPieces, Tokens};
+use crate::batch::JoinedPieces;
 use crate::model::{EncoderTensors, Learned, Parameter, Place};
 use becr_model::Kernels;
 use burn::tensor::{Tensor, backend::Backend};
@@ -55,7 +55,7 @@ impl<B: Backend> CedrKnrm<B> {
     /// `[pair, 1]`.
     pub(super) fn scores(&self, pairs: &JoinedPieces) -> Tensor<B, 2> {
         let place = &self.place;
-        let hidden = self.encoder.hidden(&pairs.sequences, place);
+        let hidden = self.encoder.hidden(&pairs.joined.sequences, place);
         let (query, document) = (&pairs.terms, &pairs.tokens);
         let tokens = document.valid(place);
         let count = tokens.dims()[0];
@@ -79,27 +79,12 @@ impl<B: Backend> CedrKnrm<B> {
             let counts = soft_counts(&similarities, &terms, &tokens, &self.kernels, place);
             features.push(counts);
         }
-        features.push(pairs.mean_cls(&hidden[hidden.len() - 1], place));
+        features.push(pairs.joined.mean_cls(&hidden[hidden.len() - 1], place));
         self.combine.apply(Tensor::cat(features, 1))
     }
 
     pub(super) fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {
         self.encoder.visit(show);
         self.combine.visit(show);
-    }
-}
-
-impl Tokens {
-    /// `[row, token, dim]`: the vectors of tokens among those of all sequences.
-    pub(super) fn pick<B: Backend>(&self, hidden: &Tensor<B, 2>, place: &Place<B>) -> Tensor<B, 3> {
-        let (rows, dim) = (self.places.len() / self.length, hidden.dims()[1]);
-        let picked = hidden.clone().select(0, place.indices(self.places.clone()));
-        picked.reshape([rows, self.length, dim])
-    }
-
-    /// `[row, token]`.
-    pub(super) fn valid<B: Backend>(&self, place: &Place<B>) -> Tensor<B, 2> {
-        let rows = self.places.len() / self.length;
-        place.tensor(self.valid.clone(), [rows, self.length])
     }
 }

@@ -3,7 +3,9 @@
 use super::directory::Baseline;
 use super::options::{BaselineConfig, BaselineKind};
 use crate::TrainError;
-use crate::batch::{Deep, JoinedPieces, LatePairs, Sequences, Tokens, WordPairs, WordRows};
+use crate::batch::{Deep, Joined, JoinedPieces, LatePairs, Sequences, Tokens, WordPairs, WordRows};
+use crate::texts::padding::shares;
+use becr_encoder::segments;
 use becr_text::pieces::WordPieces;
 use becr_text::words::words;
 use rayon::prelude::*;
@@ -175,7 +177,8 @@ impl TextReader {
         for (pair, (document, _)) in documents.iter().enumerate() {
             let query = &queries[pair / candidates];
             let first = sequences.len();
-            for piece in split(document, by.max_tokens - 3 - query.len()) {
+            for piece in segments(document.len(), by.max_tokens - 3 - query.len()) {
+                let piece = &document[piece];
                 sequences.push(
                     [
                         &[special.cls],
@@ -197,12 +200,11 @@ impl TextReader {
             .map(ExactSizeIterator::len)
             .max()
             .unwrap_or(1);
-        let mut shares = vec![0.0; of_pair.len() * rows];
+        let counts: Vec<usize> = of_pair.iter().map(ExactSizeIterator::len).collect();
         let (mut terms, mut tokens) = (Vec::new(), Vec::new());
         for (pair, range) in of_pair.iter().enumerate() {
             let query = queries[pair / candidates].len();
             let share = 1.0 / range.len() as f32;
-            shares[pair * rows..][range.clone()].fill(share);
             for piece in 0..pieces {
                 // The last pieces that only other documents have are nothing.
                 let row = range.clone().nth(piece);
@@ -219,8 +221,10 @@ impl TextReader {
             tokens.push(range.clone().flat_map(tokens_of).collect());
         }
         JoinedPieces {
-            sequences: padded.with_second(second),
-            shares,
+            joined: Joined {
+                sequences: padded.with_second(second),
+                shares: shares(&counts),
+            },
             pieces,
             terms: Tokens::of(&terms, QUERY_STEP),
             tokens: Tokens::of(&tokens, DOCUMENT_STEP),
@@ -264,7 +268,8 @@ impl TextReader {
         for (ids, punctuation) in self.documents(by, documents) {
             let mut tokens = Vec::new();
             let mut done = 0;
-            for piece in split(&ids, by.max_tokens - 1 - marks) {
+            for piece in segments(ids.len(), by.max_tokens - 1 - marks) {
+                let piece = &ids[piece];
                 let row = framed.len();
                 framed.push(
                     marked(by.document_mark)
@@ -304,15 +309,6 @@ impl TextReader {
     }
 }
 
-/// A document in pieces of even length that have room; one empty piece for an empty document.
-fn split(document: &[u32], room: usize) -> Vec<&[u32]> {
-    if document.is_empty() {
-        return vec![document];
-    }
-    let pieces = document.len().div_ceil(room);
-    document.chunks(document.len().div_ceil(pieces)).collect()
-}
-
 impl WordRows {
     fn of(rows: &[Vec<i32>], step: usize) -> Self {
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -327,42 +323,5 @@ impl WordRows {
             made.valid[number * length..][..row.len()].fill(1.0);
         }
         made
-    }
-}
-
-impl Tokens {
-    /// Rows of places and their weights.
-    fn of(rows: &[Vec<(usize, f32)>], step: usize) -> Self {
-        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let length = longest.max(1).next_multiple_of(step);
-        let mut made = Self {
-            length,
-            places: vec![0; rows.len() * length],
-            valid: vec![0.0; rows.len() * length],
-        };
-        for (number, row) in rows.iter().enumerate() {
-            for (at, (place, weight)) in row.iter().enumerate() {
-                made.places[number * length + at] = *place as i32;
-                made.valid[number * length + at] = *weight;
-            }
-        }
-        made
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split;
-
-    #[test]
-    fn pieces_are_even_and_fit() {
-        let document: Vec<u32> = (0..23).collect();
-        let lengths =
-            |room| -> Vec<usize> { split(&document, room).iter().map(|p| p.len()).collect() };
-        assert_eq!(lengths(23), [23]);
-        assert_eq!(lengths(22), [12, 11]);
-        assert_eq!(lengths(10), [8, 8, 7]);
-        assert_eq!(split(&document, 5).concat(), document);
-        assert_eq!(split(&[], 5).len(), 1);
     }
 }

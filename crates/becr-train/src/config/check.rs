@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 
 impl Config {
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.model.centre == Some(true) {
+            return Err(
+                "[model] centre: only false is an answer here; `becr model prepare --centre` measures one".into(),
+            );
+        }
         if self.model.base.is_none() && self.index.path.is_none() {
             return Err("[model] base: name a model directory, or an index in [index] path".into());
         }
@@ -20,10 +25,12 @@ impl Config {
                 model.relative.is_some(),
                 model.layers.is_some(),
                 model.hyperplanes_seed.is_some(),
+                model.hyperplanes.is_some(),
+                model.centre.is_some(),
                 model.window.is_some(),
             ];
             if made.contains(&true) {
-                return Err("[model] layers, bits, relative, hyperplanes_seed and window are those of the index in [index] path; \
+                return Err("[model] layers, bits, relative, hyperplanes, hyperplanes_seed, centre and window are those of the index in [index] path; \
                      leave them out, or let the training make its own index".into());
             }
             if model.weights != StoredWeights::Keep {
@@ -99,6 +106,8 @@ impl Config {
             || model.bits.is_some()
             || model.relative.is_some()
             || model.hyperplanes_seed.is_some()
+            || model.hyperplanes.is_some()
+            || model.centre.is_some()
             || model.window.is_some()
             || model.head.is_some()
             || model.weights != StoredWeights::Keep;
@@ -114,7 +123,11 @@ impl Config {
         if set.name.is_empty() || set.name.contains(|c: char| c.is_whitespace() || c == '/') {
             return Err("name: expected a word without blanks and slashes".into());
         }
-        let problem = match (&set.pairs, &set.queries, &set.qrels, &self.index.path) {
+        if set.qrels.is_some() && set.triples.is_some() {
+            return Err("name qrels or triples, not both".into());
+        }
+        let judged = set.qrels.as_ref().or(set.triples.as_ref());
+        let problem = match (&set.pairs, &set.queries, judged, &self.index.path) {
             (Some(_), None, None, _) if !set.corpus.is_empty() || set.run.is_some() => {
                 "pairs bring their documents; leave corpus and run out"
             }
@@ -135,7 +148,7 @@ impl Config {
                 }
                 _ => return Ok(()),
             },
-            _ => "name either pairs, or queries and qrels",
+            _ => "name either pairs, or queries and qrels (or triples)",
         };
         Err(problem.into())
     }
@@ -154,6 +167,7 @@ impl Config {
                 &mut set.pairs,
                 &mut set.queries,
                 &mut set.qrels,
+                &mut set.triples,
                 &mut set.run,
             ];
             single.into_iter().flatten().for_each(absolute);

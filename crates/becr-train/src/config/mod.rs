@@ -13,7 +13,7 @@ pub use mixer::MixerConfig;
 use crate::TrainOptions;
 use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
-use becr_model::Layers;
+use becr_model::{HyperplaneKind, Layers};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -70,6 +70,10 @@ pub struct ModelConfig {
     pub relative: Option<bool>,
     /// Seed of the hyperplanes; as in the base if not said.
     pub hyperplanes_seed: Option<u64>,
+    /// How hyperplanes are drawn, `"orthogonal"` or `"gaussian"`; as in the base if not said.
+    pub hyperplanes: Option<HyperplaneKind>,
+    /// `false` takes the base's centres away: vectors are compared as they are, the paper's way.
+    pub centre: Option<bool>,
     /// Largest distance of two words that form a pair; as in the base if not said.
     pub window: Option<usize>,
     /// How the encoder's weights are stored.
@@ -191,7 +195,10 @@ pub struct SetConfig {
     pub queries: Option<PathBuf>,
     /// Judgements of the queries.
     pub qrels: Option<PathBuf>,
-    /// A TREC run to take candidates and BM25 negatives from, instead of our own first stage.
+    /// MS MARCO's triples in the place of judgements: query, relevant and irrelevant document a line, by their ids. The
+    /// irrelevant ones are negatives of the kind `judged`.
+    pub triples: Option<PathBuf>,
+    /// A run to take candidates and BM25 negatives from, instead of our own first stage: TREC's, or MS MARCO's `top1000`.
     pub run: Option<PathBuf>,
     /// What its queries are for.
     #[serde(default)]

@@ -23,6 +23,7 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
     settings.bits = wanted.bits.or(settings.bits);
     settings.relative = wanted.relative.unwrap_or(settings.relative);
     settings.hyperplanes.seed = wanted.hyperplanes_seed.unwrap_or(settings.hyperplanes.seed);
+    settings.hyperplanes.kind = wanted.hyperplanes.unwrap_or(settings.hyperplanes.kind);
     settings.window = wanted.window.unwrap_or(settings.window);
     if config.baseline.is_some() {
         // Nothing reads the footprints of its index: as few as can be.
@@ -32,7 +33,13 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
     settings.similarity = Similarity::default();
     model.config.becr = Some(settings);
     let copy = work.join("model");
+    // The file of the base has its centres.
+    let uncentred = wanted.centre == Some(false) && model.weights.centres.take().is_some();
+    if uncentred {
+        (model.head, model.mixer, model.words) = (None, None, None);
+    }
     match wanted.weights {
+        StoredWeights::Keep if uncentred => model.write(&copy, Storage::F32)?,
         StoredWeights::Keep => model.copy(&copy)?,
         StoredWeights::F32 => model.write(&copy, Storage::F32)?,
         StoredWeights::F16 => model.write(&copy, Storage::F16)?,

@@ -235,11 +235,13 @@ impl<B: Backend> Learned<B> for HeadTensors<B> {
                 value,
             });
         };
-        show("alpha", true, None, &mut self.alpha);
+        if self.options.deep {
+            show("alpha", true, None, &mut self.alpha);
+        }
         if self.features.dims()[0] > 0 {
             show("features", true, None, &mut self.features);
         }
-        if self.options.document_vector {
+        if self.options.deep && self.options.document_vector {
             show("document_vector", true, None, &mut self.document_vector);
         }
         if self.options.train_kernels {

@@ -12,7 +12,7 @@ mod place;
 pub(crate) mod tests;
 mod vanilla;
 
-pub(crate) use encoder::{EncoderTensors, first_tokens, unit};
+pub(crate) use encoder::{EncoderTensors, unit};
 pub(crate) use head::{HeadTensors, values};
 pub(crate) use kernels::gaussian;
 pub(crate) use network::Network;

@@ -123,9 +123,25 @@ impl Training<'_> {
             place: place.clone(),
             folder: &self.trainer.directory.join("vanilla"),
             fingerprint: format!("{fingerprint} vanilla"),
-            validation_queries: 0,
+            validation_queries: self.validation.queries.len(),
         };
-        course.run(&mut vanilla, None, observer)?;
+        let queries = self.queries();
+        let texts = self.texts(head, &queries, Reading::Joined)?;
+        let inner = Place::<B::InnerBackend> {
+            device: place.device.clone(),
+            dtype: place.dtype,
+        };
+        let encoder = self.upload(weights, &inner)?;
+        let encoder = encoder.with_second_type(weights, &inner);
+        let mut served = Vanilla::new(encoder, dim, inner);
+        let mut rerank = |vanilla: &mut Vanilla<B>| {
+            take_over(vanilla, &mut served);
+            validate::ndcg(self.validation, &self.rerank(&served, &texts)?)
+        };
+        match queries.is_empty() {
+            true => course.run(&mut vanilla, None, observer)?,
+            false => course.run(&mut vanilla, Some(&mut rerank), observer)?,
+        };
         vanilla.encoder.download(weights);
         Ok(())
     }
@@ -185,7 +201,7 @@ impl Training<'_> {
 
     fn rerank<B: Backend>(
         &self,
-        network: &Network<B>,
+        network: &impl Scores<B>,
         texts: &TextSource<'_>,
     ) -> Result<Run, TrainError> {
         let mut run = Run::new("becr");

@@ -136,6 +136,10 @@ impl Training<'_> {
                 &options.model,
             )?,
         };
+        if !options.model.deep {
+            start.deep.alpha.iter_mut().flatten().for_each(|a| *a = 0.0);
+            start.deep.document_vector = None;
+        }
         let source = Frozen::new(store, self.ranker(&start)?, self.examples, &options.model);
         // A shuffled sample: the first epoch's first queries.
         let count = self.examples.len().min(MEASURED);

@@ -27,17 +27,14 @@ fn document(pair: usize) -> Vec<usize> {
     [pieces(title), pieces(text)].concat()
 }
 
-/// Pieces of even length.
+/// As few pieces as fit, whose lengths differ by at most one.
 fn split(document: &[usize], room: usize) -> Vec<Vec<usize>> {
     let count = document.len().div_ceil(room).max(1);
-    let length = document.len().div_ceil(count).max(1);
-    let mut rest = document.to_vec();
-    let mut found = Vec::new();
-    while found.len() < count {
-        let behind = rest.split_off(length.min(rest.len()));
-        found.push(std::mem::replace(&mut rest, behind));
-    }
-    found
+    let ends: Vec<usize> = (0..=count).map(|n| n * document.len() / count).collect();
+    let pieces = ends
+        .windows(2)
+        .map(|ends| document[ends[0]..ends[1]].to_vec());
+    pieces.collect()
 }
 
 fn mean(vectors: &[Vector]) -> Vector {
