@@ -5,7 +5,7 @@ use super::checkpoint::{self, State};
 use super::fit::linear_map;
 use super::pack::{Packed, Packer};
 use super::teacher::{MixerTensors, Teacher, Weights, unit};
-use super::{HeldOut, MixerTraining, draw};
+use super::{HeldOut, MixerTraining, draw, trial};
 use crate::model::Place;
 use crate::{Observer, Step, TrainError};
 use becr_encoder::{Centre, Shape};
@@ -67,7 +67,8 @@ impl MixerTraining<'_> {
         let layout = MixerLayout::new(&weights);
         let rows = self.rows();
         observer.note(&format!("{rows} rows a step"));
-        let teacher = Teacher::<A::InnerBackend>::new(self.model, options.half, device)?;
+        let asked = (rows, options.half);
+        let teacher = trial::teacher(self.model, self.texts, asked, device, observer)?;
         let words = teacher.words(self.texts, rows, |done, all| observer.preparing(done, all));
         if options.kind == MixerKind::EncoderLayers {
             observer.note("fitting the map to the encoder's states");

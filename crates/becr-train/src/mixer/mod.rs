@@ -10,6 +10,7 @@
 //! | `draw` | pseudo-queries |
 //! | `pack` | pseudo-queries in rows of one shape, so that a GPU meets one shape |
 //! | `teacher` | the encoder's vectors of words in context, and of words alone |
+//! | `trial` | whether the device computes what the encoder computes |
 //! | `fit` | from words' vectors to the states before the encoder's last layers |
 //! | `learn` | the loop |
 //! | `checkpoint` | what it goes on from |
@@ -21,6 +22,7 @@ mod learn;
 mod pack;
 mod teacher;
 mod texts;
+mod trial;
 
 use crate::config::{Config, MixerConfig};
 use crate::trainer::{OnDevice, run_on};

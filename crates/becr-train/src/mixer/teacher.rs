@@ -196,6 +196,13 @@ impl<B: Backend> Teacher<B> {
         text.iter().take_while(fits).count()
     }
 
+    /// The vectors of all slots, as targets are before they are scaled.
+    pub(super) fn vectors(&self, packed: &Packed) -> Vec<f32> {
+        let pooled = self.pooled(packed, self.hidden(packed, self.depth));
+        let vectors = pooled - self.documents.clone();
+        vectors.into_data().iter::<f32>().collect()
+    }
+
     /// What a step takes.
     pub(super) fn tensors(
         &self,

@@ -1,7 +1,9 @@
-//! All queries, ranked three ways and measured against the judgements.
+//! All queries, ranked every way and measured against the judgements.
 
 use super::sample::Sample;
-use becr::{ANCHOR_WEIGHT, Details, Index, RankOptions, SearchOptions, SearchTiming, Variant};
+use becr::{
+    ANCHOR_WEIGHT, Details, Index, QueryMode, RankOptions, SearchOptions, SearchTiming, Variant,
+};
 use becr_eval::{Measure, Run, Scope, Table, evaluate, paired_t_test, parse_measures};
 use serde::Serialize;
 use std::fmt;
@@ -13,6 +15,10 @@ const DEPTH: usize = 150;
 pub(super) struct Measurement {
     queries: usize,
     measures: Vec<MeasureRow>,
+    /// How the queries of `becr` are read, …
+    mode: QueryMode,
+    /// … and those of `other_mode`, where the index has token groups.
+    other_mode: Option<QueryMode>,
     /// What the cosine weighs in the score to compare with.
     one_vector_weight: f32,
     /// Candidates of a query, on average.
@@ -21,13 +27,16 @@ pub(super) struct Measurement {
     timing_ms: SearchTiming,
 }
 
-/// A measure of the three rankings.
+/// A measure of the rankings.
 #[derive(Serialize)]
 struct MeasureRow {
     measure: String,
     bm25: f64,
     one_vector: f64,
     becr: f64,
+    /// BECR with queries read the other way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_mode: Option<f64>,
     /// BECR less BM25.
     difference: f64,
     p: Option<f64>,
@@ -37,9 +46,10 @@ pub(super) fn measure(
     index: &Index,
     sample: &Sample,
     rank: RankOptions,
+    composable: bool,
 ) -> anyhow::Result<Measurement> {
     let (mut bm25, mut becr) = (Run::new("BM25"), Run::new("BECR"));
-    let mut anchor = Run::new("one vector");
+    let (mut anchor, mut other) = (Run::new("one vector"), Run::new("the other mode"));
     let mut timings = Vec::new();
     let mut candidates = 0;
     let options = |rank| SearchOptions {
@@ -52,6 +62,16 @@ pub(super) fn measure(
         variant: Variant::OneVector,
         ..rank
     };
+    let mode = index.query_mode(&rank)?;
+    let other_mode = match mode {
+        QueryMode::Composed => Some(QueryMode::Encoded),
+        // Not every index has what composed queries need.
+        _ => composable.then_some(QueryMode::Composed),
+    };
+    let read_otherwise = other_mode.map(|mode| RankOptions {
+        mode: Some(mode),
+        ..rank
+    });
     for query in &sample.queries {
         let found = index.search(&query.text, &options(rank))?;
         candidates += found.results.len();
@@ -61,33 +81,47 @@ pub(super) fn measure(
             becr.push(&query.id, &result.id, f64::from(result.score));
         }
         timings.push(found.timing);
-        for result in index.search(&query.text, &options(one_vector))?.results {
-            anchor.push(&query.id, &result.id, f64::from(result.score));
+        for (rank, run) in [
+            (Some(one_vector), &mut anchor),
+            (read_otherwise, &mut other),
+        ] {
+            let Some(rank) = rank else { continue };
+            for result in index.search(&query.text, &options(rank))?.results {
+                run.push(&query.id, &result.id, f64::from(result.score));
+            }
         }
     }
     let queries = sample.queries.len();
     let weight = index.ranker()?.head().anchor_weight;
     Ok(Measurement {
         queries,
-        measures: rows(sample, [&bm25, &anchor, &becr])?,
+        measures: rows(
+            sample,
+            [&bm25, &anchor, &becr, &other],
+            other_mode.is_some(),
+        )?,
+        mode,
+        other_mode,
         one_vector_weight: weight.unwrap_or(ANCHOR_WEIGHT),
         candidates: candidates / queries.max(1),
         timing_ms: SearchTiming::mean(&timings),
     })
 }
 
-fn rows(sample: &Sample, runs: [&Run; 3]) -> anyhow::Result<Vec<MeasureRow>> {
+fn rows(sample: &Sample, runs: [&Run; 4], two_modes: bool) -> anyhow::Result<Vec<MeasureRow>> {
     let measures = parse_measures("nDCG@10 RR@10 P@5")?;
     let evaluations = runs.map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let row = |(n, measure): (usize, &Measure)| {
-        let [bm25, anchor, becr] = [0, 1, 2].map(|system: usize| evaluations[system].values(n));
+        let [bm25, anchor, becr, other] =
+            [0, 1, 2, 3].map(|system: usize| evaluations[system].values(n));
         let test = paired_t_test(becr.iter().copied().zip(bm25.iter().copied()));
         MeasureRow {
             measure: measure.to_string(),
             bm25: mean(&bm25),
             one_vector: mean(&anchor),
             becr: mean(&becr),
+            other_mode: two_modes.then(|| mean(&other)),
             difference: test.difference,
             p: test.p,
         }
@@ -97,21 +131,24 @@ fn rows(sample: &Sample, runs: [&Run; 3]) -> anyhow::Result<Vec<MeasureRow>> {
 
 impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = ["", "BM25", "one vector", "BECR", "difference", "p"];
-        let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3, 4, 5]);
+        let modes = [Some(self.mode), self.other_mode].into_iter().flatten();
+        let mut header: Vec<String> = ["", "BM25", "one vector"].map(String::from).to_vec();
+        header.extend(modes.map(|mode| format!("BECR {}", mode.name())));
+        header.extend(["difference", "p"].map(String::from));
+        let numbers = (1..header.len()).collect();
+        let mut table = Table::new(header, numbers);
         for row in &self.measures {
-            table.row(vec![
-                format!("  {}", row.measure),
-                format!("{:.3}", row.bm25),
-                format!("{:.3}", row.one_vector),
-                format!("{:.3}", row.becr),
-                format!("{:+.3}", row.difference),
-                match row.p {
-                    Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
-                    Some(p) => format!("{p:.4}"),
-                    None => String::new(),
-                },
-            ]);
+            let values = [row.bm25, row.one_vector, row.becr];
+            let values = values.into_iter().chain(row.other_mode);
+            let mut cells = vec![format!("  {}", row.measure)];
+            cells.extend(values.map(|value| format!("{value:.3}")));
+            cells.push(format!("{:+.3}", row.difference));
+            cells.push(match row.p {
+                Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
+                Some(p) => format!("{p:.4}"),
+                None => String::new(),
+            });
+            table.row(cells);
         }
         let each = self.timing_ms.stages().into_iter();
         let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
@@ -119,10 +156,11 @@ impl fmt::Display for Measurement {
             f,
             "\nAll {} queries against the judgements that come with them:\n{table}\
              one vector: BM25 and {} × the z-scored cosine of query and document, for comparison\n\
-             difference of BECR and BM25; p: paired two-sided t-test over the queries\n\n\
+             difference of BECR {} and BM25; p: paired two-sided t-test over the queries\n\n\
              Milliseconds per query on one core, {} candidates on average: {}\n",
             self.queries,
             self.one_vector_weight,
+            self.mode.name(),
             self.candidates,
             each.join(", ")
         )

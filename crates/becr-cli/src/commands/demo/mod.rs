@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             searches.push(comparison);
         }
     }
-    let measured = measure::measure(&index, &sample, rank)?;
+    let measured = measure::measure(&index, &sample, rank, built.groups > 0)?;
     write!(out, "{measured}")?;
     next(&mut out, args.keep.as_deref())?;
     out.flush()?;
