@@ -34,6 +34,7 @@ mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod sync;
+mod tables;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "train"))]

@@ -85,7 +85,9 @@ fn the_whole_chain() {
         folder,
         &[
             "eval",
+            "--qrels",
             "qrels.txt",
+            "--run",
             "becr.run",
             "--measures",
             "nDCG@20 P@20",
