@@ -2,7 +2,7 @@
 
 use crate::becr;
 use crate::full::run;
-use crate::ranked::{json, ranked};
+use crate::ranked::ranked;
 use std::fs;
 use std::path::Path;
 
@@ -111,8 +111,9 @@ fn tables_are_made_once() {
             "--complete",
             "--json",
         ];
-        let value = json(&run(folder, &eval).stdout);
-        assert!(value.to_string().contains(cells[3]), "{line}: {value}");
+        // As text: a parser may round the last digit.
+        let told = run(folder, &eval).stdout;
+        assert!(told.contains(cells[3]), "{line}: {told}");
         compared += 1;
     }
     assert_eq!(compared, 3);
