@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Make nothing: fail if a step or a table is missing or no longer what the file says.
     #[arg(long)]
     check: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -66,12 +69,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.check,
         )?;
     }
-    output::note(format_args!(
-        "{}: {} steps done, {} were done before",
-        config.out.display(),
-        steps.done,
-        steps.kept
-    ));
+    let (out, done, kept) = (&config.out, steps.done, steps.kept);
+    match args.json {
+        true => output::json(&serde_json::json!({
+            "out": out,
+            "steps_done": done,
+            "steps_done_before": kept,
+        }))?,
+        false => output::note(format_args!(
+            "{}: {done} steps done, {kept} were done before",
+            out.display()
+        )),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
