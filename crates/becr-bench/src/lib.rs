@@ -10,6 +10,8 @@ mod engine;
 mod index;
 mod random;
 mod rank;
+#[cfg(feature = "redis")]
+mod redis;
 mod scaling;
 mod scoring;
 mod server;
@@ -31,6 +33,8 @@ enum Benchmark {
     Encoder(encoder::Args),
     Index(index::Args),
     Rank(rank::Args),
+    #[cfg(feature = "redis")]
+    Redis(redis::Args),
     Scaling(scaling::Args),
     Serve(server::Args),
     Store(store::Args),
@@ -44,6 +48,8 @@ impl Args {
             Benchmark::Encoder(args) => &args.json,
             Benchmark::Index(args) => &args.json,
             Benchmark::Rank(args) => &args.json,
+            #[cfg(feature = "redis")]
+            Benchmark::Redis(args) => &args.json,
             Benchmark::Scaling(args) => &args.json,
             Benchmark::Serve(args) => &args.json,
             Benchmark::Store(args) => &args.json,
@@ -59,6 +65,8 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
         Benchmark::Encoder(args) => encoder::run(args, console),
         Benchmark::Index(args) => index::run(args, console),
         Benchmark::Rank(args) => rank::run(args, console),
+        #[cfg(feature = "redis")]
+        Benchmark::Redis(args) => redis::run(args, console),
         Benchmark::Scaling(args) => scaling::run(args, console),
         Benchmark::Serve(args) => server::run(args, console),
         Benchmark::Store(args) => store::run(args, console),

@@ -4,7 +4,7 @@
 //! file is `$BECR_CONFIG`, else `becr/config.toml` in the user's configuration directory.
 
 use crate::Cli;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches};
 use std::path::PathBuf;
 use toml::{Table, Value};
@@ -44,9 +44,35 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
                     path.display()
                 ));
             }
+            let words: Vec<String> = std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            if let Some(hint) = excluded_word(&error, &words) {
+                return Err(anyhow!(hint));
+            }
             error.exit()
         }
     }
+}
+
+/// What to say of a query's `-word`, which looks like a flag on the command line: clap would have it passed behind `--`,
+/// only to be refused there.
+fn excluded_word(error: &clap::Error, line: &[String]) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let searches = line.get(1..)?.iter().any(|word| word == "search");
+    if error.kind() != ErrorKind::UnknownArgument || !searches {
+        return None;
+    }
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_word = |word: &&String| {
+        word.starts_with(flag.as_str()) && !word.starts_with("--") && word.len() > "-x".len()
+    };
+    let word = line.iter().find(is_word)?;
+    Some(format!(
+        "{word}: no such flag, and words cannot be excluded from a search; leave it out of the query"
+    ))
 }
 
 /// Where the file is, if there is one.

@@ -24,6 +24,8 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
             Some("--mode encoded, or `becr index` without --mode encoded builds one for both")
         }
         Error::NoHead(_) => Some("name a head of the same encoder with --head FILE"),
+        Error::NoFirstStage(_) => Some("--first-stage=DIR names one, `becr rerank` takes a run"),
+        Error::InCluster(_) => Some("`becr export INDEX redis://…` takes its place, in one step"),
         Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
         Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),
         Error::AllVanished { .. } => Some("--allow-empty removes them"),
@@ -37,7 +39,7 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
 fn of_corpus(error: &CorpusError) -> Option<Cow<'static, str>> {
     match &error.kind {
         ErrorKind::NothingInFolder { .. } => {
-            Some("`becr sync --allow-empty` takes it as it is".into())
+            Some("`becr sync` takes it as it is with --allow-empty".into())
         }
         ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Some("check the path; nothing was changed".into())
@@ -55,16 +57,17 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         IndexError::Unfinished(_) => Some(
             "the command that began it goes on with it; `becr index --overwrite` replaces it, another place leaves it alone",
         ),
-        IndexError::NotOurs(_)
-        | IndexError::NotOurBuild(_)
-        | IndexError::MountPoint(_)
-        | IndexError::Busy(_) => Some("--out names another place"),
+        IndexError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Some("get the permission for it, or work on a copy of your own")
+        }
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
         IndexError::NoTokenGroups => {
             Some("leave --mode encoded out, or else --groups, --query-log and --compose-documents")
         }
         IndexError::Precision { .. } => Some("leave --precision out"),
-        IndexError::KnownId(_) => Some("`becr update` puts a new version in its place"),
+        IndexError::KnownId(_) => Some(
+            "`becr update` puts a new version in its place, `becr add --existing skip` leaves the old one there",
+        ),
         IndexError::InterruptedBuild(_) => {
             Some("give the same `becr index` or `becr sync` command again")
         }

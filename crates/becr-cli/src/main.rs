@@ -5,6 +5,8 @@
 //! 2 the command line was wrong.
 
 mod backend;
+#[cfg(feature = "redis")]
+mod cluster;
 mod commands;
 mod config;
 mod hints;
@@ -48,6 +50,7 @@ fn version() -> &'static str {
 fn described() -> String {
     let features: Vec<&str> = [
         ("serve", cfg!(feature = "serve")),
+        ("redis", cfg!(feature = "redis")),
         ("train", cfg!(feature = "train")),
         ("burn", cfg!(feature = "burn")),
         ("cuda", cfg!(feature = "cuda-plain")),

@@ -118,6 +118,37 @@ pub(crate) fn note_report(report: &impl std::fmt::Display) {
     }
 }
 
+/// A number of things: `1 document`, `2 documents`.
+pub(crate) fn several(count: u64, one: &str) -> String {
+    format!("{count} {}", noun(count, one))
+}
+
+/// The name of so many things, without their number.
+pub(crate) fn noun(count: u64, one: &str) -> String {
+    match (count, one.strip_suffix('y')) {
+        (1, _) => one.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{one}s"),
+    }
+}
+
+/// A file that was written, as it is called in a message.
+pub(crate) fn written(path: &Path) -> String {
+    match is_standard(path) {
+        true => "standard output".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Refuses `-` for a directory: an index is no stream.
+pub(crate) fn check_directory(path: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !is_standard(path),
+        "-: an index is a directory and cannot go to standard output; name one (./- for one that is called so)"
+    );
+    Ok(())
+}
+
 /// Whether a path means standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     path == Path::new("-")
@@ -146,9 +177,11 @@ pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Text of a document for the terminal: characters that would steer it become spaces.
+/// Text of a document for the terminal: characters that would steer it, or turn the order of the others around, become
+/// spaces.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let steers = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c);
     match text.contains(steers) {
         true => text.replace(steers, " ").into(),
         false => text.into(),
@@ -175,5 +208,13 @@ mod tests {
     #[test]
     fn a_document_does_not_steer_the_terminal() {
         assert_eq!(printable("a\u{1b}[31mb\r\n\tc é"), "a [31mb \n\tc é");
+        assert_eq!(printable("a\u{9b}2J \u{202e}gnp.exe"), "a 2J  gnp.exe");
+    }
+
+    #[test]
+    fn one_is_not_several() {
+        assert_eq!(several(1, "document"), "1 document");
+        assert_eq!(several(0, "query"), "0 queries");
+        assert_eq!(several(2, "token group"), "2 token groups");
     }
 }

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(250);
 /// How often the rate of reading is computed anew.
 const REFRESH: Duration = Duration::from_millis(200);
+/// How long a stage runs before its pace is told: a rate of the first milliseconds would be off by orders.
+const SETTLED: Duration = Duration::from_millis(500);
 /// How often a line is written where there is no terminal.
 const LINE: Duration = Duration::from_secs(5);
 
@@ -73,16 +75,20 @@ fn line(bar: &ProgressBar, unit: Unit) -> String {
         Unit::Things => HumanCount(value).to_string(),
         Unit::Bytes => BinaryBytes(value).to_string(),
     };
-    let mut line = format!("{}: {}", bar.prefix(), amount(bar.position()));
-    if let Some(length) = bar.length() {
-        line.push_str(&format!(" of {}", amount(length)));
+    let mut line = bar.prefix();
+    match (bar.position(), bar.length()) {
+        (done, Some(length)) => {
+            line.push_str(&format!(": {} of {}", amount(done), amount(length)));
+        }
+        (0, None) => {}
+        (done, None) => line.push_str(&format!(": {}", amount(done))),
     }
     match bar.message() {
         message if message.is_empty() => {
             let elapsed = HumanDuration(bar.elapsed());
             format!("{line}, {elapsed} so far")
         }
-        message => format!("{line}, {message}"),
+        message => format!("{line}{message}"),
     }
 }
 
@@ -152,21 +158,32 @@ impl Running {
         let bytes = corpus.as_ref().and_then(Progress::total_bytes);
         let bar = match (bytes, total) {
             (Some(bytes), _) => {
-                let template = "{prefix} {wide_bar} {bytes}/{total_bytes}, {msg} ({elapsed})";
+                let template = "{prefix} {wide_bar} {bytes}/{total_bytes}{msg} ({elapsed})";
                 shown(ProgressBar::new(bytes), template, name, Unit::Bytes)
             }
             (None, Some(total)) => {
-                let template = "{prefix} {wide_bar} {human_pos}/{human_len}, {msg} ({elapsed})";
+                let template = "{prefix} {wide_bar} {human_pos}/{human_len}{msg} ({elapsed})";
                 shown(ProgressBar::new(total), template, name, Unit::Things)
             }
             (None, None) => {
-                let template = "{spinner} {prefix}: {human_pos}, {msg} ({elapsed})";
+                let template = "{spinner} {prefix}: {human_pos}{msg} ({elapsed})";
                 shown(ProgressBar::no_length(), template, name, Unit::Things)
             }
         };
         Self {
             bar,
             corpus: corpus.filter(|_| bytes.is_some()),
+            pace: Pace::new(),
+            refreshed: None,
+        }
+    }
+
+    /// Work whose extent nobody counts.
+    fn waiting(name: &'static str) -> Self {
+        let template = "{spinner} {prefix} ({elapsed})";
+        Self {
+            bar: shown(ProgressBar::no_length(), template, name, Unit::Things),
+            corpus: None,
             pace: Pace::new(),
             refreshed: None,
         }
@@ -192,11 +209,24 @@ impl Running {
     }
 
     fn refresh(&self) {
-        let mut message = rate(self.pace.per_second());
+        let mut message = String::new();
         if let Some(corpus) = &self.corpus {
-            let (read, documents) = (corpus.bytes_read(), corpus.documents());
-            self.bar.set_position(read);
-            message = format!("{} documents, {message}", HumanCount(documents));
+            self.bar.set_position(corpus.bytes_read());
+            let documents = corpus.documents();
+            let noun = output::noun(documents, "document");
+            message = format!(", {} {noun}", HumanCount(documents));
+        }
+        if self.pace.since.elapsed() >= SETTLED {
+            message.push_str(&self.outlook());
+        }
+        self.bar.set_message(message);
+    }
+
+    /// The pace, and how long the rest takes at it.
+    fn outlook(&self) -> String {
+        let mut message = format!(", {}", rate(self.pace.per_second()));
+        if let Some(corpus) = &self.corpus {
+            let read = corpus.bytes_read();
             let total = corpus.total_bytes().unwrap_or_default();
             let share = read as f64 / total.max(1) as f64;
             let left = self.pace.since.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-6);
@@ -208,16 +238,16 @@ impl Running {
         {
             message = format!("{message}, {} left", HumanDuration(left));
         }
-        self.bar.set_message(message);
+        message
     }
 }
 
 impl Stages {
-    /// For work that reads a corpus.
+    /// For work that reads a corpus. Something moves from now on: models are opened before the first stage begins.
     pub(crate) fn reading(corpus: &Corpus) -> Self {
         Self {
             corpus: Some(corpus.progress()),
-            ..Self::default()
+            current: RefCell::new(Some(Running::waiting("getting ready"))),
         }
     }
 
@@ -271,8 +301,12 @@ impl Observer for Stages {
         // An encoder reads ahead: what was read says nothing of what is done.
         let reads = matches!(stage, Stage::Counting | Stage::Indexing) && total.is_none();
         let corpus = self.corpus.clone().filter(|_| reads);
-        self.current
-            .replace(Some(Running::new(name, total, corpus)));
+        let running = match (stage, total) {
+            // All are known, and only have to be written.
+            (Stage::EncodingGroups, Some(0)) => Running::waiting("storing token groups"),
+            _ => Running::new(name, total, corpus),
+        };
+        self.current.replace(Some(running));
     }
 
     fn advance(&self, steps: u64) {
@@ -308,6 +342,23 @@ mod tests {
         // 80 are left, at two a second.
         let left = running.pace.left(80).unwrap().as_secs_f64();
         assert!((39.0..41.0).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn the_pace_of_the_first_moment_is_not_told() {
+        let mut running = Running::new("documents", Some(1000), None);
+        running.advance(1);
+        assert_eq!(running.bar.message(), "");
+        running.pace.since = Instant::now() - Duration::from_secs(1);
+        running.advance(1);
+        let said = running.bar.message();
+        assert!(said.starts_with(", 2.0/s, 8 minutes left"), "{said}");
+    }
+
+    #[test]
+    fn what_nobody_counts_has_no_number() {
+        let line = line(&Running::waiting("getting ready").bar, Unit::Things);
+        assert!(line.starts_with("getting ready, "), "{line}");
     }
 
     #[test]

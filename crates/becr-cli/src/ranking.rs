@@ -30,6 +30,10 @@ pub(crate) struct RankArgs {
     /// was.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
     model: Option<PathBuf>,
+    /// Read the records of an index in a cluster, also where its nodes could score them.
+    #[cfg(feature = "redis")]
+    #[arg(long, env = "BECR_NO_MODULE", value_parser = clap::builder::FalseyValueParser::new())]
+    no_module: bool,
 }
 
 /// How queries are read.
@@ -60,6 +64,11 @@ enum Part {
 }
 
 impl RankArgs {
+    /// Whether a flag says how to rank.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.mode.is_some() || self.variant != Variant::default() || !self.without.is_empty()
+    }
+
     /// What the library is told.
     pub(crate) fn options(&self) -> RankOptions {
         let without = |part| self.without.contains(&part);
@@ -83,7 +92,23 @@ impl RankArgs {
 
     /// Opens an index, to be ranked with or not.
     pub(crate) fn open(&self, index: &Path) -> anyhow::Result<Index> {
+        self.open_beside(index, None)
+    }
+
+    /// The same, with candidates from the first stage of another index.
+    pub(crate) fn open_beside(
+        &self,
+        index: &Path,
+        first_stage: Option<&Path>,
+    ) -> anyhow::Result<Index> {
         let mut options = OpenOptions::new();
+        #[cfg(feature = "redis")]
+        {
+            options = options.cluster(crate::cluster::ranking(self.no_module));
+        }
+        if let Some(path) = first_stage {
+            options = options.first_stage(Index::open(path)?);
+        }
         if let Some(head) = &self.head {
             options = options.head(Head::read(head)?);
         }

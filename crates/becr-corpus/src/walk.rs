@@ -158,7 +158,7 @@ impl Finder<'_> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.settle(not_walked(root, error))?;
+                    self.settle(not_walked(root, &error))?;
                     continue;
                 }
             };
@@ -227,8 +227,8 @@ fn is_index(folder: &Path) -> bool {
 }
 
 /// What the walk could not read.
-fn not_walked(root: &Path, error: ignore::Error) -> CorpusError {
-    let (mut path, mut inner) = (root, &error);
+fn not_walked(root: &Path, error: &ignore::Error) -> CorpusError {
+    let (mut path, mut inner) = (root, error);
     loop {
         match inner {
             ignore::Error::WithPath { path: at, err } => (path, inner) = (at, err),
@@ -236,13 +236,19 @@ fn not_walked(root: &Path, error: ignore::Error) -> CorpusError {
             _ => break,
         }
     }
-    let path = path.to_owned();
-    let message = inner.to_string();
-    let error = error.into_io_error();
-    unreadable(
-        &path,
-        error.unwrap_or_else(|| std::io::Error::other(message)),
-    )
+    // Of the system's own error the walk makes one that names the path again.
+    let cause = match inner {
+        ignore::Error::Io(error) => error.raw_os_error().or_else(|| {
+            let source = std::error::Error::source(error)?;
+            source.downcast_ref::<std::io::Error>()?.raw_os_error()
+        }),
+        _ => None,
+    };
+    let cause = match cause {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => std::io::Error::other(inner.to_string()),
+    };
+    unreadable(path, cause)
 }
 
 fn nothing(root: &Path, expected: &'static str) -> CorpusError {

@@ -41,6 +41,17 @@ pub enum IndexError {
         /// How it shows.
         reason: String,
     },
+    /// An address of a cluster where a directory is needed.
+    #[error(
+        "this is made in a directory, not in a cluster; make it there, and `becr export` writes it to redis://…"
+    )]
+    Address,
+    /// Documents cannot be composed without the token groups.
+    #[error(
+        "documents of this index are composed from its token groups, which are not at hand here: texts cannot be ranked beside \
+         them; index the texts and send ids"
+    )]
+    ComposedElsewhere,
     /// Another process is building the same index.
     #[error("{}: another build of this index is under way; wait for it or choose another place", .0.display())]
     Busy(PathBuf),
@@ -174,10 +185,7 @@ pub enum IndexError {
     #[error("there is no document, so nothing was indexed")]
     NoDocuments,
     /// A change ended early; what was committed before stays.
-    #[error(
-        "{source}; {} documents before that are in the index, the others are not",
-        changed.added + changed.replaced
-    )]
+    #[error("{source}; {}", before(changed, "the others are not"))]
     Incomplete {
         /// What was done.
         changed: crate::Changed,
@@ -188,10 +196,7 @@ pub enum IndexError {
     #[error("stopped before the end, as was asked")]
     Stopped,
     /// A sync ended early; what was committed before stays.
-    #[error(
-        "{source}; {} documents before that are in the index, the same sync goes on from there",
-        changed.added + changed.replaced
-    )]
+    #[error("{source}; {}", before(changed, "the same sync goes on from there"))]
     HalfSynced {
         /// What was done.
         changed: crate::Changed,
@@ -236,6 +241,15 @@ pub enum IndexError {
         /// What tantivy said.
         source: tantivy::TantivyError,
     },
+}
+
+/// What a change that ended early had done.
+fn before(changed: &crate::Changed, rest: &str) -> String {
+    match changed.added + changed.replaced {
+        0 => "nothing was added before that".to_owned(),
+        1 => format!("1 document before that is in the index, {rest}"),
+        count => format!("{count} documents before that are in the index, {rest}"),
+    }
 }
 
 fn queries(mode: QueryMode) -> &'static str {

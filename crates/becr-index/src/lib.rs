@@ -6,6 +6,7 @@
 //! | [`full`] | token groups and documents encoded and stored, with resume |
 //! | [`live`] | the one writer of an index: store and first stage published together |
 //! | [`add`](add()), [`delete`], [`compact`], [`merge`] | what changes an index |
+//! | [`import`](import()) | an index directory from a store that is elsewhere |
 //! | [`sync`] | bringing an index in step with a whole collection |
 //! | [`verify`](verify()) | checking a whole index |
 //! | [`staging`] | a build that appears whole or not at all |
@@ -31,6 +32,7 @@
 mod add;
 mod build;
 mod compact;
+mod copy;
 mod document;
 mod durable;
 mod error;
@@ -38,7 +40,9 @@ mod files;
 pub mod first_stage;
 pub mod full;
 mod head;
+mod import;
 mod intake;
+mod leftovers;
 pub mod live;
 pub mod manifest;
 mod merge;
@@ -60,6 +64,7 @@ pub use document::{Document, IntoDocument, SourceError};
 pub use error::IndexError;
 pub use files::FileSum;
 pub use head::head_of;
+pub use import::{SmallFile, import, manifest_of, small_files};
 pub use intake::MAX_ID_BYTES;
 pub use merge::merge;
 pub use observer::{Observer, Stage};

@@ -6,8 +6,8 @@ use becr_basics::Folder;
 use becr_encoder::Precision;
 use becr_model::QueryMode;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The format this program writes and reads.
 pub const FORMAT: u32 = 1;
@@ -117,15 +117,31 @@ impl Manifest {
             path: dir.to_owned(),
             reason,
         };
-        let bytes =
-            fs::read(dir.join(FILE)).map_err(|e| match crate::staging::unfinished(dir) {
-                Some(unfinished) => unfinished,
-                None => not_an_index(format!("{FILE}: {e}")),
-            })?;
+        let path = dir.join(FILE);
+        let bytes = fs::read(&path).map_err(|e| match crate::staging::unfinished(dir) {
+            Some(unfinished) => unfinished,
+            // It may well be an index: only its owner can tell.
+            None if e.kind() == io::ErrorKind::PermissionDenied => {
+                IndexError::io(&path, "cannot read")(e)
+            }
+            None if !dir.exists() => not_an_index("there is nothing of this name".to_owned()),
+            None if dir.is_file() => not_an_index("it is a file".to_owned()),
+            None if e.kind() == io::ErrorKind::NotFound => not_an_index(format!("no {FILE} in it")),
+            None => not_an_index(format!("{FILE}: {e}")),
+        })?;
+        Self::parse(&bytes, dir)
+    }
+
+    /// Reads the bytes of the manifest of `dir`, which may be elsewhere than on a disk, and refuses other formats.
+    pub fn parse(bytes: &[u8], dir: &Path) -> Result<Self, IndexError> {
+        let not_an_index = |reason: String| IndexError::NotAnIndex {
+            path: dir.to_owned(),
+            reason,
+        };
         let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
+            serde_json::from_slice(bytes).map_err(|e| not_an_index(format!("{FILE}: {e}")))?;
         if let Some(checksum) = value.get("checksum")
-            && checksum.as_str() != summed(&bytes).map(files::checksum).as_deref()
+            && checksum.as_str() != summed(bytes).map(files::checksum).as_deref()
         {
             return Err(IndexError::DamagedFile {
                 path: dir.join(FILE),
@@ -148,9 +164,14 @@ impl Manifest {
     /// Writes the manifest into `dir`, in the place of the one that is there, in one step.
     pub fn write(&self, dir: &Path) -> Result<(), IndexError> {
         let path = dir.join(FILE);
+        durable::replace(&path, &self.bytes()?).map_err(IndexError::io(&path, "cannot write"))
+    }
+
+    /// The manifest as its file has it.
+    pub fn bytes(&self) -> Result<Vec<u8>, IndexError> {
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::from);
-        text.and_then(|text| durable::replace(&path, &with_checksum(text)))
-            .map_err(IndexError::io(&path, "cannot write"))
+        let text = text.map_err(IndexError::io(Path::new(FILE), "cannot write"))?;
+        Ok(with_checksum(text))
     }
 
     /// Lists the files of a finished build and writes the manifest.

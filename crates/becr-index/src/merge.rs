@@ -1,14 +1,13 @@
 //! Joining parts of one collection.
 
-use crate::live::{Change, LiveIndex, words_of};
+use crate::copy::{copy_documents, copy_groups};
+use crate::live::LiveIndex;
 use crate::manifest::Manifest;
-use crate::observer::check_stop;
 use crate::staging::Staging;
 use crate::{IndexError, Observer, Stage};
 use becr_groups::GroupList;
-use becr_lmdb::{Snapshot, Store};
+use becr_lmdb::Store;
 use becr_model::QueryMode;
-use becr_store::NewDocument;
 use std::path::{Path, PathBuf};
 
 /// Joins parts of one collection, built with the same model and the same list of token groups.
@@ -82,80 +81,6 @@ fn group_list(part: &Path, mode: QueryMode) -> Result<Option<GroupList>, IndexEr
         QueryMode::Composed => Ok(Some(GroupList::open(&part.join(crate::full::GROUP_LIST))?)),
         QueryMode::Encoded => Ok(None),
     }
-}
-
-/// Groups committed together.
-const GROUPS: usize = 10_000;
-/// Documents committed together.
-const DOCUMENTS: usize = 1024;
-
-fn copy_groups(from: &Snapshot, list: &GroupList, index: &LiveIndex) -> Result<(), IndexError> {
-    let mut groups = list.iter()?.peekable();
-    while groups.peek().is_some() {
-        let batch: Vec<_> = groups.by_ref().take(GROUPS).collect::<Result<_, _>>()?;
-        index.update_store(|update| {
-            for entry in &batch {
-                if let Some(record) = from.group(&entry.group)? {
-                    update.put_group(&entry.group, record.footprints())?;
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
-}
-
-fn copy_documents(
-    part: &Path,
-    from: &Snapshot,
-    index: &mut LiveIndex,
-    observer: &dyn Observer,
-) -> Result<(), IndexError> {
-    let names = from.feature_names()?;
-    let rows: Vec<(u64, &str)> = from.documents()?.collect::<Result<_, _>>()?;
-    for batch in rows.chunks(DOCUMENTS) {
-        let mut copies = Vec::with_capacity(batch.len());
-        for &(number, id) in batch {
-            let Some(record) = from.record(number)? else {
-                continue;
-            };
-            if index.store().snapshot()?.number(id)?.is_some() {
-                let (id, part) = (id.to_owned(), part.to_owned());
-                return Err(IndexError::Overlap { id, part });
-            }
-            let (title, body) = words_of(from, number)?;
-            let text = from.text(number)?;
-            let keep_text = text.is_some();
-            let (title, body) = text.map_or((title, body), |text| (text.title, text.text));
-            let named = |(name, value): (u32, f32)| {
-                (names.get(name as usize).cloned().unwrap_or_default(), value)
-            };
-            let features: Vec<(String, f32)> = record.features().map(named).collect();
-            copies.push((id, title, body, keep_text, features, record));
-        }
-        let changes: Vec<Change<'_>> = copies
-            .iter()
-            .map(|(id, title, text, keep_text, features, record)| {
-                Change::Put(NewDocument {
-                    id,
-                    title,
-                    text,
-                    keep_text: *keep_text,
-                    tokens: record.tokens() as u32,
-                    cls: record.cls(),
-                    footprints: record.footprints(),
-                    mean: record.mean(),
-                    share: record.share(),
-                    lengths: record.lengths(),
-                    features,
-                })
-            })
-            .collect();
-        index.apply(&changes)?;
-        observer.advance(batch.len() as u64);
-        check_stop(observer)?;
-    }
-    Ok(())
 }
 
 /// Copies what an index holds beside store and first stage.

@@ -10,6 +10,13 @@ const LINKS: usize = 40;
 
 /// The place that a path stands for: a link to an index, or to where one shall be, is followed.
 pub(crate) fn resolve(target: &Path) -> Result<PathBuf, IndexError> {
+    // Nobody means a folder named "redis:".
+    if ["redis:", "rediss:"]
+        .iter()
+        .any(|scheme| target.starts_with(scheme))
+    {
+        return Err(IndexError::Address);
+    }
     let absolute = |path: &Path| std::path::absolute(path);
     let follow = || -> io::Result<PathBuf> {
         let mut place = absolute(target)?;

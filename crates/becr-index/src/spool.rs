@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 /// zstd's fastest useful level: the spool is written once and read once.
 const LEVEL: i32 = 1;
 
+/// Where a spool is written until it is whole.
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    path.with_extension("unfinished")
+}
+
 /// Writes the spool; it appears when it is whole.
 pub(crate) struct SpoolWriter {
     out: zstd::Encoder<'static, BufWriter<File>>,
@@ -20,7 +25,7 @@ pub(crate) struct SpoolWriter {
 
 impl SpoolWriter {
     pub(crate) fn create(path: &Path) -> Result<Self, IndexError> {
-        let unfinished = path.with_extension("unfinished");
+        let unfinished = unfinished(path);
         let create = || zstd::Encoder::new(BufWriter::new(File::create(&unfinished)?), LEVEL);
         Ok(Self {
             out: create().map_err(IndexError::io(&unfinished, "cannot create"))?,
@@ -48,7 +53,7 @@ impl SpoolWriter {
 
     /// Removes what is at a path, whole or not.
     pub(crate) fn clear(path: &Path) {
-        let _ = fs::remove_file(path.with_extension("unfinished"));
+        let _ = fs::remove_file(unfinished(path));
         let _ = fs::remove_file(path);
     }
 

@@ -7,7 +7,7 @@
 //! Only a directory that carries the mark of a build of the same target is ever cleared or removed.
 
 use crate::manifest::Manifest;
-use crate::{IndexError, durable, place};
+use crate::{IndexError, durable, leftovers, place};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Staging {
 }
 
 /// The mark of a build, and its lock.
-const MARK: &str = "becr.build";
+pub(crate) const MARK: &str = "becr.build";
 /// What a build that can be gone on with says of itself.
 pub(crate) const FINGERPRINT: &str = "build.json";
 
@@ -54,7 +54,8 @@ impl Staging {
 
     /// Clears what an earlier build left, but not hours of work that could be gone on with, unless told to.
     fn start_over(&mut self, overwrite: bool) -> Result<(), IndexError> {
-        if self.partial.join(FINGERPRINT).exists() && !overwrite {
+        let is_begun = self.partial.join(FINGERPRINT).exists();
+        if is_begun && !overwrite && leftovers::hold_work(&self.partial) {
             self.keep = true;
             return Err(IndexError::Unfinished(self.partial.clone()));
         }
@@ -91,6 +92,12 @@ impl Staging {
     /// Where to build.
     pub fn path(&self) -> &Path {
         &self.partial
+    }
+
+    /// Ends a build that failed. Where it had done nothing that the next try could use, nothing of it stays: whoever mends
+    /// a path, or a document, starts a build with another fingerprint.
+    pub fn fail(mut self) {
+        self.keep &= leftovers::hold_work(&self.partial);
     }
 
     /// Ends a build that nobody will want to go on with: nothing of it stays.
@@ -199,6 +206,7 @@ fn is_absent_or_empty(target: &Path) -> Result<bool, IndexError> {
     match fs::read_dir(target) {
         Ok(mut entries) => Ok(entries.next().is_none()),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
         Err(e) => Err(IndexError::io(target, "cannot look into the target")(e)),
     }
 }
@@ -375,6 +383,26 @@ mod tests {
             .map(|e| e.unwrap().file_name())
             .collect();
         assert_eq!(names, ["becr.json"]);
+    }
+
+    /// A build that was killed before it had done anything, because its path was wrong say, is not in the way of another.
+    #[test]
+    fn what_is_no_work_is_not_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        let begin = |fingerprint| Staging::resume(&target, false, fingerprint);
+        let killed = begin("a").unwrap();
+        fs::create_dir(killed.path().join("model")).unwrap();
+        fs::write(killed.path().join("documents.unfinished"), "x").unwrap();
+        drop(killed);
+        let other = begin("b").unwrap();
+        assert!(!other.path().join("model").exists());
+        fs::write(other.path().join("documents.spool"), "x").unwrap();
+        other.fail();
+        assert!(matches!(begin("a"), Err(IndexError::Unfinished(_))));
+        fs::remove_file(beside(&target, ".partial").join("documents.spool")).unwrap();
+        begin("b").unwrap().fail();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

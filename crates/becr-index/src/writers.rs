@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
 /// The file that is locked; the lock falls with the process.
-const FILE: &str = "writer.lock";
+pub(crate) const FILE: &str = "writer.lock";
 
 /// What tells a directory from others, whatever path leads to it.
 type Identity = (u64, u64);

@@ -103,7 +103,7 @@ impl Config {
     }
 
     /// Reads and checks the text of a `config.json`; `path` stands for it in errors.
-    pub(crate) fn parse(text: &str, path: &Path) -> Result<Self, ModelError> {
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ModelError> {
         // The architecture is looked at first: a model of another family misses half of our fields, and
         // "missing field" would hide the true reason.
         let value: Value = serde_json::from_str(text).map_err(ModelError::json(path))?;

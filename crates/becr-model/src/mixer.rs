@@ -262,7 +262,7 @@ impl MixerWeights {
     }
 
     /// Reads the bytes of a file; `path` stands for it in errors.
-    pub(crate) fn parse(bytes: &[u8], path: &Path, hidden: usize) -> Result<Self, ModelError> {
+    pub fn parse(bytes: &[u8], path: &Path, hidden: usize) -> Result<Self, ModelError> {
         let file =
             SafeTensors::deserialize(bytes).map_err(|source| explain(path, bytes, source))?;
         let (_, about) =

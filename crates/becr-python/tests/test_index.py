@@ -171,6 +171,11 @@ def test_progress_is_told(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[
     assert "encoding documents" in capsys.readouterr().err
 
 
+def test_the_class_says_how_to_open_an_index() -> None:
+    with pytest.raises(TypeError, match=r"Index.open\(path\)"):
+        becr.Index("notes.becr")  # type: ignore[arg-type]
+
+
 def test_threads_see_the_same(sample: becr.Index) -> None:
     expected = list(sample.rerank("bank erosion", ["bank-trust", "brick-loaf", "poke-test"]))
     wrong = []

@@ -49,7 +49,7 @@ pub enum ClusterError {
     #[error("a node answered something else than was expected of {0}; is this a Redis server?")]
     Reply(&'static str),
     /// There is no index of that name.
-    #[error("there is no index of this name in the cluster; `becr_redis::export` writes one")]
+    #[error("there is no index of this name in the cluster; `becr export` writes one")]
     NoIndex,
     /// The description of the index cannot be read.
     #[error(

@@ -31,7 +31,7 @@ impl<'s> Lease<'s> {
             renewed: Mutex::new(begun),
         };
         while !lease.ask()? {
-            if begun.elapsed() > options.write_time_limit {
+            if begun.elapsed() > options.lease_wait {
                 let lease = options.lease;
                 return Err(ClusterError::Leased { lease });
             }

@@ -5,7 +5,7 @@
 //! use becr_redis::Store;
 //! use becr_store::{DocumentStore, WriteStore};
 //!
-//! let store = Store::open("redis://10.0.0.1:7000,10.0.0.2:7000/wiki")?;
+//! let store = Store::open("redis://redis-1:7000,redis-2:7000/wiki")?;
 //! assert_eq!(store.snapshot()?.numbers(&["no such document"])?, [None]);
 //! # Ok::<(), becr_store::StoreError>(())
 //! ```

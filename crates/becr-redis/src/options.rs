@@ -15,6 +15,9 @@ pub struct Options {
     pub write_time_limit: Duration,
     /// How long a writer may be silent before another may take its place.
     pub lease: Duration,
+    /// How long a writer waits for another one to be done, or for its lease to end. Longer than a lease, and a writer that died
+    /// is waited for.
+    pub lease_wait: Duration,
     /// How long what a generation replaced is kept for those who still look at it; states are used for half of it.
     pub retention: Duration,
     /// How long what an export replaced is kept for those who still read it.
@@ -35,6 +38,7 @@ impl Default for Options {
             time_limit: Duration::from_secs(5),
             write_time_limit: Duration::from_secs(30),
             lease: Duration::from_secs(60),
+            lease_wait: Duration::from_secs(30),
             retention: Duration::from_secs(600),
             grace: Duration::from_secs(5),
             replicas: None,

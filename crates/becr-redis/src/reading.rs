@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use twox_hash::XxHash3_64;
 
 /// Records that are asked for and handed out together. The next ones are on their way meanwhile.
 const CHUNK: usize = 32;
@@ -73,6 +74,29 @@ impl Snapshot {
     /// How many times the contents were written anew before.
     pub fn edition(&self) -> u64 {
         self.meta.edition
+    }
+
+    /// The files that came with this edition: names and contents, checked.
+    pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let read = |(name, length, sum): &(String, u64, u64)| {
+            let request = Request {
+                slot: self.names.file_slot(),
+                bytes: redis::cmd("GET")
+                    .arg(self.names.file(name))
+                    .get_packed_command(),
+            };
+            match self.shared.cluster.one(request)? {
+                Value::BulkString(bytes)
+                    if bytes.len() as u64 == *length && XxHash3_64::oneshot(&bytes) == *sum =>
+                {
+                    Ok((name.clone(), bytes))
+                }
+                _ => Err(ClusterError::Gone),
+            }
+        };
+        let files = self.meta.files.iter().map(read);
+        let files = files.collect::<Result<_, ClusterError>>();
+        files.map_err(|error| self.shared.error(error))
     }
 
     fn number_row(table: Table, number: u64) -> Row<'static> {

@@ -9,7 +9,6 @@ use becr_store::{Header, StoreError};
 use redis::{Cmd, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use twox_hash::XxHash3_64;
 
 /// Keys that a node is asked to look at in one go.
 const SCANNED: usize = 1000;
@@ -173,32 +172,19 @@ impl Store {
         self.shared.module.last()
     }
 
+    /// The index that is at the address now, over the same connections: also one that was made for another encoder.
+    pub fn reopened(&self) -> Result<Self, StoreError> {
+        let shared = self.shared.clone();
+        let meta = shared.meta().map_err(|error| shared.error(error))?;
+        Ok(Self {
+            shared,
+            header: meta.header,
+        })
+    }
+
     /// The files that came with the index: names and contents, checked.
     pub fn files(&self) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let shared = &self.shared;
-        let read = || {
-            let meta = shared.meta()?;
-            let names = meta.namespace(&shared.address.name);
-            let mut files = Vec::new();
-            for (name, length, sum) in meta.files {
-                let request = Request {
-                    slot: names.file_slot(),
-                    bytes: redis::cmd("GET")
-                        .arg(names.file(&name))
-                        .get_packed_command(),
-                };
-                match shared.cluster.one(request)? {
-                    Value::BulkString(bytes)
-                        if bytes.len() as u64 == length && XxHash3_64::oneshot(&bytes) == sum =>
-                    {
-                        files.push((name, bytes));
-                    }
-                    _ => return Err(ClusterError::Gone),
-                }
-            }
-            Ok(files)
-        };
-        read().map_err(|error| shared.error(error))
+        self.snapshot()?.files()
     }
 }
 

@@ -122,6 +122,24 @@ impl From<becr::Error> for ApiError {
                 "not_rankable",
                 "the model of this index has no trained head to rank with",
             ),
+            becr::Error::NoFirstStage(_) => Self::new(
+                StatusCode::CONFLICT,
+                "no_first_stage",
+                "this index re-ranks and finds nothing by itself: send candidates to /v2/rerank, or have the server started with \
+                 --first-stage or --upstream",
+            ),
+            becr::Error::InCluster(_) => Self::new(
+                StatusCode::CONFLICT,
+                "not_changeable",
+                "this index is in a cluster and is changed by exporting it again",
+            ),
+            error if error.is_passing() => Self {
+                cause: Some(error.to_string()),
+                ..Self::overloaded(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the cluster that has this index does not answer; try again after a moment",
+                )
+            },
             becr::Error::Index(index) => match root(index) {
                 IndexError::KnownId(_) => conflict("known_document"),
                 IndexError::Busy(_) | IndexError::SecondWriter(_) => Self {

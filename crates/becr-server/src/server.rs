@@ -2,7 +2,7 @@
 
 use crate::state::State;
 use crate::{ServerError, Settings, routes};
-use becr::{Index, QueryMode, SearchOptions};
+use becr::{Index, QueryMode, RankOptions, SearchOptions};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -202,6 +202,9 @@ fn warm(name: &str, index: &Index, mode: Option<QueryMode>) -> Result<(), becr::
             tracing::warn!(index = name, %error, "raw texts and encoded queries cannot be ranked");
         }
     }
-    index.search("warm", &SearchOptions::default())?;
+    match index.view()?.has_first_stage() {
+        true => drop(index.search("warm", &SearchOptions::default())?),
+        false => drop(index.rerank("warm", &[], &RankOptions::default())?),
+    }
     Ok(())
 }

@@ -144,12 +144,14 @@ fn check(settings: &Settings, indexes: &[(String, Index)]) -> Result<(), ServerE
             "documents may be changed and the address is not loopback: set a token for writing, or everybody could",
         );
     }
-    for token in [&settings.read_token, &settings.write_token]
-        .into_iter()
-        .flatten()
-    {
-        if token.len() < 8 {
-            return wrong("a token has at least eight characters");
+    for (name, token) in [
+        ("reading", &settings.read_token),
+        ("writing", &settings.write_token),
+    ] {
+        if token.as_ref().is_some_and(|token| token.len() < 8) {
+            return wrong(&format!(
+                "the token for {name} is too short to keep anybody out: give it eight characters or more"
+            ));
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::{Error, View};
 use becr_rank::{MAX_QUERY_WORDS, Variant};
+use becr_store::{DocumentStore, FetchBuffer, Question};
 use becr_text::groups::{Query, TokenGroup};
 use serde::Serialize;
 
@@ -36,31 +37,38 @@ impl View {
             .take(MAX_QUERY_WORDS)
             .collect();
         let decomposed = Query::from_words(&words, &ranker.decomposition(Variant::Becr));
-        let has =
-            |group: &TokenGroup| -> Result<bool, Error> { Ok(snapshot.group(group)?.is_some()) };
-        let mut groups = Vec::with_capacity(decomposed.groups.len());
-        for group in &decomposed.groups {
-            let found = has(group)?;
-            let mut pieces = Vec::new();
-            let words = match group {
-                TokenGroup::Unigram(word) => {
-                    if !found {
-                        for piece in ranker.word_pieces().split_word(word) {
-                            if has(&TokenGroup::Unigram(piece.clone()))? {
-                                pieces.push(piece);
-                            }
-                        }
-                    }
-                    vec![word.clone()]
+        let split = |word: &str| ranker.word_pieces().split_word(word);
+        let question = Question {
+            groups: &decomposed.groups,
+            pieces: Some(&split),
+            ..Question::default()
+        };
+        let mut buffer = FetchBuffer::default();
+        let answer = snapshot.look_up(&question, &mut buffer)?;
+        let has_piece = |piece: &String| {
+            let mut known = answer.pieces.iter().map(|(group, _)| group);
+            known.any(|known| matches!(known, TokenGroup::Unigram(word) if word == piece))
+        };
+        let group = |(group, record): (&TokenGroup, &Option<_>)| {
+            let (words, pieces) = match group {
+                TokenGroup::Pair(first, second) => {
+                    (vec![first.clone(), second.clone()], Vec::new())
                 }
-                TokenGroup::Pair(first, second) => vec![first.clone(), second.clone()],
+                TokenGroup::Unigram(word) if record.is_some() => (vec![word.clone()], Vec::new()),
+                TokenGroup::Unigram(word) => {
+                    let mut pieces = split(word);
+                    pieces.retain(has_piece);
+                    (vec![word.clone()], pieces)
+                }
             };
-            groups.push(DecomposedGroup {
+            DecomposedGroup {
                 words,
-                found,
+                found: record.is_some(),
                 pieces,
-            });
-        }
+            }
+        };
+        let groups = decomposed.groups.iter().zip(&answer.groups);
+        let groups = groups.map(group).collect();
         Ok(QueryDecomposition { words, groups })
     }
 }

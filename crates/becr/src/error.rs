@@ -120,7 +120,41 @@ pub enum Error {
         /// How many may be.
         budget: usize,
     },
+    /// A search was asked of an index that has no first stage.
+    #[error(
+        "{}: an index in a cluster re-ranks and finds nothing by itself; name an index of the same collection whose first stage \
+         finds candidates, or re-rank those of another engine",
+        .0.display()
+    )]
+    NoFirstStage(PathBuf),
+    /// A change was asked of an index in a cluster.
+    #[error(
+        "{}: an index in a cluster is not changed in place; change the index that it was exported from, and export it again",
+        .0.display()
+    )]
+    InCluster(PathBuf),
+    /// The address of a cluster that cannot be read.
+    #[error("{0}")]
+    Cluster(String),
     /// Options that contradict each other.
     #[error("{0}")]
     Options(&'static str),
+}
+
+impl Error {
+    /// Whether the cluster that has the index could not be asked just now: the same question may be answered after a moment.
+    pub fn is_passing(&self) -> bool {
+        #[cfg(feature = "redis")]
+        {
+            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+            while let Some(error) = cause {
+                if let Some(error) = error.downcast_ref::<becr_redis::ClusterError>() {
+                    use becr_redis::ClusterError::{Aged, Gone, Unreachable};
+                    return matches!(error, Unreachable { .. } | Gone | Aged { .. });
+                }
+                cause = error.source();
+            }
+        }
+        false
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
 use crate::{Error, Generation, RankOptions, SearchOptions, View};
-use becr_model::{Config, QueryMode};
+use becr_model::QueryMode;
 use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading};
 use serde::Serialize;
 
@@ -78,7 +78,8 @@ pub struct ScoreDifference {
 
 impl View {
     /// Takes the scores of documents apart, and of two documents the difference. A document that is not among the
-    /// candidates is ranked with them, without a score of the first stage.
+    /// candidates is ranked with them, without a score of the first stage; an index in a cluster that was opened without a first
+    /// stage has no others.
     pub fn explain(
         &self,
         query: &str,
@@ -86,7 +87,11 @@ impl View {
         options: &ExplainOptions,
     ) -> Result<ExplainAnswer, Error> {
         let ranking = self.ranking(&options.rank)?;
-        let hits = self.hits(query, options.depth)?;
+        // Without a first stage the documents themselves are the list.
+        let hits = match self.has_first_stage() {
+            true => self.hits(query, options.depth)?,
+            false => Vec::new(),
+        };
         let mut candidates: Vec<Candidate<'_>> = hits.iter().map(Candidate::of_hit).collect();
         for &id in documents {
             if !candidates.iter().any(|candidate| candidate.id == id) {
@@ -110,10 +115,7 @@ impl View {
             }),
             _ => None,
         };
-        let path = self.state().opened.dir.join("model").join("config.json");
-        let layers = Config::read(&path)?
-            .kept_layers()
-            .map_err(|reason| Error::Config { path, reason })?;
+        let layers = self.state().opened.files.layers()?;
         Ok(ExplainAnswer {
             query: query.to_owned(),
             mode: ranking.options().mode,

@@ -2,6 +2,7 @@
 
 use crate::model_cache::ModelCache;
 use crate::opened::{Opened, Stamp, lock};
+use crate::stored::IndexStore;
 use crate::view::{State, View};
 use crate::{
     Candidate, Error, ExplainAnswer, ExplainOptions, Generation, RankOptions, RerankAnswer,
@@ -11,7 +12,7 @@ use becr_encoder::{Encoder, Precision};
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
 use becr_model::{Head, Model, QueryMode};
 use becr_rank::{ListParts, Ranker};
-use becr_store::Documents;
+use becr_store::{Documents, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -24,6 +25,11 @@ pub struct OpenOptions {
     model: Option<Arc<Model>>,
     /// An encoder of that model, on a GPU say.
     encoder: Option<Arc<Encoder>>,
+    /// Where candidates come from, in the place of the index's own first stage.
+    pub(crate) first_stage: Option<Index>,
+    /// How a cluster is asked.
+    #[cfg(feature = "redis")]
+    pub(crate) cluster: becr_redis::Options,
     /// The model, once it was needed.
     read: Arc<ModelCache>,
     /// The encoder, once it was needed.
@@ -56,7 +62,21 @@ impl OpenOptions {
         self
     }
 
-    /// Opens the index in `path`.
+    /// Finds candidates in another index of the same collection: one in a cluster has no first stage of its own. An index of
+    /// words alone will do.
+    pub fn first_stage(mut self, index: Index) -> Self {
+        self.first_stage = Some(index);
+        self
+    }
+
+    /// How a cluster is asked: time limits, and whether its nodes score.
+    #[cfg(feature = "redis")]
+    pub fn cluster(mut self, options: becr_redis::Options) -> Self {
+        self.cluster = options;
+        self
+    }
+
+    /// Opens the index in `path`: a directory, or `redis://host:port[,host:port…]/name` with the feature `redis`.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Index, Error> {
         Index::with_options(path.as_ref(), self)
     }
@@ -103,6 +123,9 @@ pub struct Index {
 }
 
 struct Inner {
+    /// As it was given: the address of an index in a cluster has a password maybe.
+    address: PathBuf,
+    /// As it is told.
     path: PathBuf,
     options: Arc<OpenOptions>,
     opened: Mutex<Arc<Opened>>,
@@ -120,9 +143,10 @@ impl Index {
     }
 
     fn with_options(path: &Path, options: OpenOptions) -> Result<Self, Error> {
-        let opened = Arc::new(Opened::open(path, None)?);
+        let opened = Arc::new(Self::open_edition(path, &options, None)?);
         let inner = Inner {
-            path: path.to_owned(),
+            address: path.to_owned(),
+            path: opened.dir.clone(),
             options: Arc::new(options),
             opened: Mutex::new(opened),
             views: Mutex::default(),
@@ -132,7 +156,34 @@ impl Index {
         })
     }
 
-    /// Where the index is.
+    #[cfg(feature = "redis")]
+    fn open_edition(
+        path: &Path,
+        options: &OpenOptions,
+        before: Option<&Opened>,
+    ) -> Result<Opened, Error> {
+        match crate::cluster::address(path) {
+            Some(address) => Opened::in_cluster(address, options, before),
+            None => Opened::open(path, before),
+        }
+    }
+
+    #[cfg(not(feature = "redis"))]
+    fn open_edition(
+        path: &Path,
+        _: &OpenOptions,
+        before: Option<&Opened>,
+    ) -> Result<Opened, Error> {
+        let is_address = |path: &str| path.starts_with("redis://") || path.starts_with("rediss://");
+        match path.to_str().is_some_and(is_address) {
+            true => Err(Error::Options(
+                "this program was built without the feature `redis`, which indexes in a cluster need",
+            )),
+            false => Opened::open(path, before),
+        }
+    }
+
+    /// Where the index is; the address of one in a cluster without the password.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -141,18 +192,46 @@ impl Index {
     pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
         let mut held = lock(&self.inner.opened);
         // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
-        if let Ok(stamp) = Stamp::of(&self.inner.path)
-            && stamp != held.stamp
+        if held.stamp.is_some()
+            && let Ok(stamp) = Stamp::of(&self.inner.path)
+            && Some(stamp) != held.stamp
         {
             *held = Arc::new(Opened::open(&self.inner.path, Some(&held))?);
         }
         Ok(held.clone())
     }
 
+    /// Opens what took the place of `gone` in a cluster, unless another thread did.
+    fn follow(&self, gone: &Arc<Opened>) -> Result<(), Error> {
+        let mut held = lock(&self.inner.opened);
+        if Arc::ptr_eq(&held, gone) {
+            let Inner {
+                address, options, ..
+            } = &*self.inner;
+            *held = Arc::new(Self::open_edition(address, options, Some(gone))?);
+        }
+        Ok(())
+    }
+
+    /// Whether the index is in a cluster, and not on this machine's disk.
+    pub fn is_in_cluster(&self) -> Result<bool, Error> {
+        Ok(self.opened()?.stamp.is_none())
+    }
+
+    /// Refuses an index in a cluster, for what is done to files.
+    fn check_embedded(&self) -> Result<(), Error> {
+        match self.is_in_cluster()? {
+            false => Ok(()),
+            true => Err(Error::InCluster(self.inner.path.clone())),
+        }
+    }
+
     /// Looks for the newest state, opens it if it is not open, and says which it is. Calls do this by themselves; an
     /// index that was removed, or cannot be read any more, is an error here.
     pub fn reload(&self) -> Result<Generation, Error> {
-        becr_index::manifest::Manifest::read(&self.inner.path)?;
+        if self.opened()?.stamp.is_some() {
+            becr_index::manifest::Manifest::read(&self.inner.path)?;
+        }
         Ok(self.view()?.generation())
     }
 
@@ -186,6 +265,13 @@ impl Index {
             let opened = self.opened()?;
             attempt += 1;
             match opened.view(&self.inner.options, with_first_stage) {
+                Err(Error::Store(StoreError::Replaced(_)))
+                    if opened.stamp.is_none() && attempt < ATTEMPTS =>
+                {
+                    self.follow(&opened)?;
+                }
+                // A cluster was asked again already, as long as its time limit says.
+                Err(error) if opened.stamp.is_none() => return Err(error),
                 // Files of a state that a writer has just replaced may be gone: look again.
                 Err(error) if attempt < ATTEMPTS => {
                     tracing::debug!(%error, attempt, "looking again");
@@ -277,7 +363,7 @@ impl Index {
     /// Whether documents are encoded or composed; `None` for a lexical index.
     pub fn documents_are(&self) -> Result<Option<Documents>, Error> {
         let opened = self.opened()?;
-        Ok(opened.store.as_ref().map(|store| store.header().documents))
+        Ok(opened.store.as_ref().map(IndexStore::documents))
     }
 
     /// The ranker: its head, its tokenizer, its kernels.
@@ -302,8 +388,9 @@ impl Index {
         Ok(self.opened()?.manifest.precision())
     }
 
-    /// Refuses an index that can only be built anew: a lexical one.
+    /// Refuses an index that can only be built anew: a lexical one, or one in a cluster.
     pub fn check_changeable(&self) -> Result<(), Error> {
+        self.check_embedded()?;
         match self.opened()?.store {
             Some(_) => Ok(()),
             None => Err(becr_index::IndexError::Lexical(self.inner.path.clone()).into()),
@@ -352,6 +439,7 @@ impl Index {
 
     /// Deletes documents, all in one generation; returns the ids that the index did not have.
     pub fn delete(&self, ids: &[String]) -> Result<(Changed, Vec<String>), Error> {
+        self.check_embedded()?;
         let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
         let deleted = becr_index::delete(&mut live, ids)?;
         if let Err(error) = live.finish() {
@@ -364,6 +452,7 @@ impl Index {
     /// Writes the contents anew, without free space and deleted documents. Returns the size in bytes before and after.
     /// Searches go on meanwhile, and then follow.
     pub fn compact(&self, observer: &dyn Observer) -> Result<(u64, u64), Error> {
+        self.check_embedded()?;
         let sizes = becr_index::compact(&self.inner.path, observer)?;
         tracing::info!(before = sizes.0, after = sizes.1, "compacted");
         Ok(sizes)
@@ -374,6 +463,30 @@ impl Index {
     /// Opening an index trusts the pages of its store, which are mapped into memory: of a damaged one, whoever searches it
     /// may be ended by a signal, as with any mapped file. The command `becr` reads in a child process for that reason.
     pub fn verify(&self) -> Result<Verification, Error> {
-        Ok(becr_index::verify(&self.inner.path)?)
+        match self.is_in_cluster()? {
+            true => self.verify_cluster(),
+            false => Ok(becr_index::verify(&self.inner.path)?),
+        }
+    }
+
+    /// The store against itself, and what ranking needs beside it. Checksums of the files were looked at when it was opened.
+    fn verify_cluster(&self) -> Result<Verification, Error> {
+        let opened = self.opened()?;
+        let found = becr_store::verify(&*self.view()?.snapshot()?)?;
+        let mut problems = found.problems;
+        problems.extend(opened.files.head().err().map(|error| error.to_string()));
+        problems.extend(
+            opened
+                .files
+                .word_pieces()
+                .err()
+                .map(|error| error.to_string()),
+        );
+        Ok(Verification {
+            documents: found.documents,
+            groups: found.groups,
+            problems,
+            unchecked: Vec::new(),
+        })
     }
 }

@@ -34,6 +34,7 @@
 //! | keep it in step with folders | [`Index::sync`], [`SyncOptions`] |
 //! | ask several things of the same state | [`View`], [`Generation`] |
 //! | look after it | [`Index::stats`], [`Index::verify`] |
+//! | share one index between machines | `cluster`, with the feature `redis` |
 //! | read files and folders | [`corpus`] |
 //! | show progress | [`Observer`] |
 //!
@@ -57,9 +58,12 @@
 //! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
 
 mod build;
+#[cfg(feature = "redis")]
+pub mod cluster;
 mod decomposition;
 mod error;
 mod explain;
+mod files;
 mod generation;
 mod index;
 mod model_cache;
@@ -72,6 +76,7 @@ mod rerank;
 mod search;
 mod snippet;
 mod stats;
+mod stored;
 mod sync;
 mod texts;
 mod view;
@@ -99,7 +104,10 @@ pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
 pub use snippet::Snippet;
-pub use stats::{IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes};
+pub use stats::{
+    ClusterContents, IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes,
+};
+pub use stored::StoreSnapshot;
 pub use sync::{SyncOptions, SyncReport, folders};
 pub use texts::{RankedFrom, TextAnswer, TextCache, TextCandidate};
 pub use view::View;

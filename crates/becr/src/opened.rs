@@ -1,14 +1,16 @@
 //! An edition of an index, opened: what its states have in common.
 
-use crate::view::{State, View};
+use crate::files::IndexFiles;
+use crate::stored::{IndexStore, StoreSnapshot};
+use crate::view::{Candidates, State, View};
 use crate::{Error, Generation, OpenOptions, RankOptions};
 use becr_encoder::{Mixed, Mixer, hyperplanes};
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
-use becr_model::{Config, HEAD_FILE, Head, MIXER_FILE, MixerWeights, QueryMode};
+use becr_model::{Head, QueryMode};
 use becr_rank::{MixedQuery, RankWorkspace, Ranker};
-use becr_text::pieces::WordPieces;
+use becr_store::StoreContents;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -21,10 +23,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An edition of an index.
 pub(crate) struct Opened {
     pub(crate) dir: PathBuf,
+    pub(crate) files: IndexFiles,
     pub(crate) manifest: Manifest,
-    pub(crate) stamp: Stamp,
+    /// None for an index in a cluster.
+    pub(crate) stamp: Option<Stamp>,
     /// None for a lexical index.
-    pub(crate) store: Option<Store>,
+    pub(crate) store: Option<IndexStore>,
     /// Made when first asked for: reading a tokenizer takes longer than everything else.
     ranker: Mutex<Option<Arc<Ranker>>>,
     /// The first stage of the newest state that was looked at.
@@ -60,6 +64,37 @@ impl Stamp {
 }
 
 impl Opened {
+    /// Opens an index in a cluster. `before` is what was open.
+    #[cfg(feature = "redis")]
+    pub(crate) fn in_cluster(
+        address: &str,
+        options: &OpenOptions,
+        before: Option<&Self>,
+    ) -> Result<Self, Error> {
+        let store = match before.and_then(|before| before.store.as_ref()) {
+            Some(IndexStore::Cluster(store)) => store.reopened()?,
+            _ => becr_redis::Store::open_with(address, options.cluster.clone())?,
+        };
+        let snapshot = store.snapshot()?;
+        let files = snapshot.files()?;
+        let dir = store.path().to_owned();
+        let manifest = Manifest {
+            edition: snapshot.edition(),
+            ..becr_index::manifest_of(&files, &dir)?
+        };
+        tracing::debug!(index = %dir.display(), edition = manifest.edition, "opened");
+        Ok(Self {
+            files: IndexFiles::Memory(dir.clone(), files),
+            dir,
+            manifest,
+            stamp: None,
+            store: Some(IndexStore::Cluster(store)),
+            ranker: Mutex::default(),
+            first_stage: Mutex::default(),
+            workspaces: Mutex::default(),
+        })
+    }
+
     /// Opens what the manifest names. `before` is what was open: its ranker serves a compacted index too.
     pub(crate) fn open(dir: &Path, before: Option<&Self>) -> Result<Self, Error> {
         let mut attempts = 0;
@@ -69,7 +104,7 @@ impl Opened {
             let store = match &manifest.model {
                 None => None,
                 Some(_) => match Store::open(&manifest.store(dir)) {
-                    Ok(store) => Some(store),
+                    Ok(store) => Some(IndexStore::Embedded(store)),
                     // A compaction may just have put another edition in its place.
                     Err(_) if attempts < 10 && Stamp::of(dir).ok() != stamp => {
                         attempts += 1;
@@ -83,13 +118,14 @@ impl Opened {
                 None => continue,
             };
             let ranker = before
-                .filter(|before| before.stamp.folder == stamp.folder)
+                .filter(|before| before.stamp.is_some_and(|old| old.folder == stamp.folder))
                 .and_then(|before| lock(&before.ranker).clone());
             tracing::debug!(index = %dir.display(), edition = manifest.edition, "opened");
             return Ok(Self {
                 dir: dir.to_owned(),
+                files: IndexFiles::Folder(dir.to_owned()),
                 manifest,
-                stamp,
+                stamp: Some(stamp),
                 store,
                 ranker: Mutex::new(ranker),
                 first_stage: Mutex::default(),
@@ -99,7 +135,7 @@ impl Opened {
     }
 
     /// The document store.
-    pub(crate) fn store(&self) -> Result<&Store, Error> {
+    pub(crate) fn store(&self) -> Result<&IndexStore, Error> {
         let lexical = || Error::Lexical(self.dir.clone());
         self.store.as_ref().ok_or_else(lexical)
     }
@@ -109,7 +145,7 @@ impl Opened {
         if self.store.is_none() {
             return Some(Error::Lexical(self.dir.clone()));
         }
-        if options.head.is_none() && !self.head_file().is_file() {
+        if options.head.is_none() && !self.files.has_head() {
             return Some(Error::NoHead(self.dir.clone()));
         }
         None
@@ -133,15 +169,11 @@ impl Opened {
         }
     }
 
-    fn head_file(&self) -> PathBuf {
-        self.dir.join("model").join(HEAD_FILE)
-    }
-
     /// The head that the index is ranked with.
     pub(crate) fn head(&self, options: &OpenOptions) -> Result<Head, Error> {
         match &options.head {
             Some(head) => Ok(head.clone()),
-            None => Ok(Head::read(&self.head_file())?),
+            None => (self.files.head()?).ok_or_else(|| Error::NoHead(self.dir.clone())),
         }
     }
 
@@ -155,7 +187,7 @@ impl Opened {
             return Err(obstacle);
         }
         let head = self.head(options)?;
-        let pieces = WordPieces::from_dir(&self.dir.join("model"))?;
+        let pieces = self.files.word_pieces()?;
         let ranker = Ranker::for_store(self.store()?.header(), head, pieces)?;
         let ranker = Arc::new(self.mixing(ranker)?);
         *held = Some(ranker.clone());
@@ -164,13 +196,9 @@ impl Opened {
 
     /// Lets the ranker mix the words of composed queries, if the index's model has a mixer.
     fn mixing(&self, ranker: Ranker) -> Result<Ranker, Error> {
-        let folder = self.dir.join("model");
-        let path = folder.join(MIXER_FILE);
-        if !path.is_file() {
+        let Some((config, weights, path)) = self.files.mixer()? else {
             return Ok(ranker);
-        }
-        let config = Config::read(&folder.join("config.json"))?;
-        let weights = MixerWeights::read(&path, config.hidden_size)?;
+        };
         weights.check_encoder(&self.store()?.header().encoder_id, &path)?;
         let Some(hyperplanes) = hyperplanes(&config)? else {
             return Ok(ranker);
@@ -196,14 +224,15 @@ impl Opened {
         let (snapshot, commit) = match &self.store {
             Some(store) => {
                 let snapshot = store.snapshot()?;
+                self.check_edition(&snapshot)?;
                 let commit = snapshot.generation()?;
                 (Some(snapshot), commit)
             }
             None => (None, 0),
         };
-        let first_stage = match with_first_stage {
-            true => Some(self.first_stage(snapshot.as_ref(), commit)?),
-            false => None,
+        let candidates = match with_first_stage {
+            true => self.candidates(options, snapshot.as_ref(), commit)?,
+            false => Candidates::None,
         };
         Ok(View::new(State {
             opened: self.clone(),
@@ -213,8 +242,42 @@ impl Opened {
                 commit,
             },
             snapshot: snapshot.map(Mutex::new),
-            first_stage,
+            candidates,
         }))
+    }
+
+    /// An index in a cluster may have been replaced: files that came with another edition are of no use then.
+    fn check_edition(&self, snapshot: &StoreSnapshot) -> Result<(), Error> {
+        match snapshot {
+            StoreSnapshot::Embedded(_) => Ok(()),
+            #[cfg(feature = "redis")]
+            StoreSnapshot::Cluster(cluster) if cluster.edition() == self.manifest.edition => Ok(()),
+            #[cfg(feature = "redis")]
+            StoreSnapshot::Cluster(_) => {
+                Err(becr_store::StoreError::Replaced(self.dir.clone()).into())
+            }
+        }
+    }
+
+    /// Where candidates come from: another index, if one was named, or the index's own first stage.
+    fn candidates(
+        &self,
+        options: &OpenOptions,
+        snapshot: Option<&StoreSnapshot>,
+        commit: u64,
+    ) -> Result<Candidates, Error> {
+        if let Some(other) = &options.first_stage {
+            return Ok(Candidates::Of(other.view()?));
+        }
+        match snapshot {
+            None => self.first_stage(None, commit).map(Candidates::Own),
+            Some(snapshot) => match snapshot.embedded() {
+                Some(embedded) => self
+                    .first_stage(Some(embedded), commit)
+                    .map(Candidates::Own),
+                None => Ok(Candidates::None),
+            },
+        }
     }
 
     fn first_stage(

@@ -56,6 +56,8 @@ pub struct ScoreParts {
 /// Milliseconds by stage; those of the ranker are absent where it was not asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct SearchTiming {
+    /// The model and its encoder, where they were not in memory yet.
+    pub load: f64,
     /// BM25.
     pub first_stage: f64,
     /// The ranker.
@@ -93,6 +95,9 @@ impl SearchTiming {
     /// Name and milliseconds of each stage, in the order of a search.
     pub fn stages(&self) -> Vec<(&'static str, f64)> {
         let mut stages = vec![("first stage", self.first_stage)];
+        if self.load >= 1.0 {
+            stages.insert(0, ("load", self.load));
+        }
         if let Some(ranking) = self.ranking {
             stages.extend([
                 ("look-up", ranking.look_up),
@@ -114,6 +119,7 @@ impl SearchTiming {
         };
         let ranking = all.iter().any(|timing| timing.ranking.is_some());
         Self {
+            load: mean(|timing| timing.load),
             first_stage: mean(|timing| timing.first_stage),
             ranking: ranking.then(|| StageTiming {
                 look_up: ranked(|timing| timing.look_up),
@@ -138,6 +144,7 @@ impl View {
             Some(rank) => Some(self.ranking(rank)?),
             None => None,
         };
+        let load = milliseconds(begun.elapsed());
         let wanted = match ranking {
             Some(_) => options.k.max(options.depth),
             None => options.k,
@@ -194,6 +201,7 @@ impl View {
             coverage: found.as_ref().map(RerankAnswer::coverage),
             generation: self.generation(),
             timing: SearchTiming {
+                load,
                 first_stage,
                 ranking: found.map(|found| found.timing.into()),
                 total: milliseconds(begun.elapsed()),

@@ -1,9 +1,10 @@
 //! What an index holds and what it takes.
 
-use crate::{Error, Index, View};
+use crate::stored::StoreSnapshot;
+use crate::{Error, Generation, Index, View};
 use becr_lmdb::{Snapshot, Store, TableSize};
 use becr_model::QueryMode;
-use becr_store::{Documents, StoreError, Totals};
+use becr_store::{DocumentStore, Documents, StoreContents, StoreError, Table, Totals};
 use becr_text::groups::{Decomposition, Query};
 use serde::Serialize;
 
@@ -19,8 +20,30 @@ pub struct IndexStats {
     pub mode: Option<QueryMode>,
     /// Documents.
     pub documents: u64,
-    /// The document store; `None` for a lexical index.
+    /// The embedded document store; `None` for a lexical index and one in a cluster.
     pub store: Option<StoreSizes>,
+    /// The store in a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterContents>,
+}
+
+/// What a store in a cluster holds, as it says itself: nothing is counted for this, and bytes are the nodes' affair.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClusterContents {
+    /// Sums over all documents.
+    pub totals: Totals,
+    /// Kept layers.
+    pub layers: u16,
+    /// Bits of a footprint.
+    pub bits: u16,
+    /// Whether footprints are relative to their documents' vectors.
+    pub relative: bool,
+    /// Encoded, or composed from token groups.
+    pub documents: Documents,
+    /// Token groups.
+    pub groups: u64,
+    /// Which edition and generation it is.
+    pub generation: String,
 }
 
 /// What a store holds and what it takes.
@@ -118,10 +141,14 @@ impl Index {
     pub fn stats(&self) -> Result<IndexStats, Error> {
         let view = self.view()?;
         let opened = &view.state().opened;
-        let store = match &opened.store {
-            Some(store) => Some(StoreSizes::measure(store, &*view.snapshot()?)?),
-            None => None,
-        };
+        let (mut store, mut cluster) = (None, None);
+        if let Some(kept) = &opened.store {
+            let snapshot = view.snapshot()?;
+            match kept.embedded().zip(snapshot.embedded()) {
+                Some((kept, snapshot)) => store = Some(StoreSizes::measure(kept, snapshot)?),
+                None => cluster = Some(ClusterContents::of(&snapshot, view.generation())?),
+            }
+        }
         Ok(IndexStats {
             written_by: opened.manifest.written_by.clone(),
             encoder_id: opened
@@ -132,6 +159,22 @@ impl Index {
             mode: opened.store.as_ref().map(|_| opened.manifest.mode),
             documents: view.documents()?,
             store,
+            cluster,
+        })
+    }
+}
+
+impl ClusterContents {
+    fn of(snapshot: &StoreSnapshot, generation: Generation) -> Result<Self, StoreError> {
+        let header = snapshot.header();
+        Ok(Self {
+            totals: snapshot.totals()?,
+            layers: header.shape.layers,
+            bits: header.shape.bits,
+            relative: header.shape.is_relative(),
+            documents: header.documents,
+            groups: snapshot.rows(Table::Groups)?,
+            generation: generation.to_string(),
         })
     }
 }
@@ -214,19 +257,14 @@ impl View {
         let snapshot = self.snapshot()?;
         let mut coverage = QueryCoverage::default();
         for query in queries {
-            let mut failure: Option<StoreError> = None;
-            let found = |group: &_| match snapshot.group(group) {
-                Ok(record) => record.is_some(),
-                Err(e) => {
-                    failure = Some(e);
-                    false
-                }
+            let query = Query::new(query, &options);
+            let has = snapshot.has_groups(&query.groups)?;
+            let found = |group: &_| {
+                let mut known = query.groups.iter().zip(&has);
+                known.any(|(known, has)| known == group && *has)
             };
             // What stands in for a missing word does not matter here.
-            let composed = Query::new(query, &options).compose(found, |_| Vec::new());
-            if let Some(failure) = failure {
-                return Err(failure.into());
-            }
+            let composed = query.compose(found, |_| Vec::new());
             let one = composed.coverage;
             coverage.queries += 1;
             coverage.words.add(one.unigrams, one.unigrams_found);

@@ -93,7 +93,10 @@ impl Index {
         };
         if options.dry_run {
             let view = self.view()?;
-            let difference = compare(self.path(), &*view.snapshot()?, corpus.by_ref(), observer)?;
+            let snapshot = view.snapshot()?;
+            let embedded = snapshot.embedded();
+            let embedded = embedded.ok_or_else(|| Error::InCluster(self.path().to_owned()))?;
+            let difference = compare(self.path(), embedded, corpus.by_ref(), observer)?;
             return Ok(SyncReport {
                 has_kept_vanished: check(&difference, &corpus)?,
                 difference,

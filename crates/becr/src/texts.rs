@@ -167,9 +167,7 @@ impl View {
         let encoding = begun.elapsed();
         let gamma = match footprints.is_empty() {
             true => None,
-            false => {
-                becr_index::head_of(&self.state().opened.dir)?.and_then(|head| head.others.cls)
-            }
+            false => (self.state().opened.files.head()?).and_then(|head| head.others.cls),
         };
         let names = names(candidates);
         let beside: Vec<Beside<'_>> = footprints
@@ -193,8 +191,14 @@ impl View {
         let entries: Vec<Candidate<'_>> = (0..candidates.len()).map(entry).collect();
         let answer = {
             let snapshot = self.snapshot()?;
-            let overlay = Overlay::new(&*snapshot, &beside, query)?;
-            self.with_workspace(|work| ranking.rank_in(&overlay, query, &entries, work))?
+            self.with_workspace(|work| match beside.is_empty() {
+                // A cluster may score these itself.
+                true => ranking.rank_in(&*snapshot, query, &entries, work),
+                false => {
+                    let overlay = Overlay::new(&*snapshot, &beside, query)?;
+                    ranking.rank_in(&overlay, query, &entries, work)
+                }
+            })?
         };
         answer
             .unknown
@@ -210,6 +214,10 @@ impl View {
 
     /// Which candidates the index has; the others are yet to be encoded, if they have a text.
     fn sources(&self, candidates: &[TextCandidate<'_>]) -> Result<Vec<RankedFrom>, Error> {
+        // Without any text, ranking itself tells which ids the index does not have.
+        if candidates.iter().all(|candidate| candidate.text.is_none()) {
+            return Ok(vec![RankedFrom::Index; candidates.len()]);
+        }
         let ids: Vec<&str> = candidates
             .iter()
             .filter_map(|candidate| candidate.id)
@@ -272,9 +280,11 @@ impl View {
                 return Err(Error::TextBudget { tokens, budget });
             }
             let raw = || becr_index::IndexError::RawModel(state.opened.dir.clone());
-            let documents = DocumentEncoder::of_encoder(&encoder)
-                .ok_or_else(raw)?
-                .encode_all(store, documents)?;
+            let encoder = DocumentEncoder::of_encoder(&encoder).ok_or_else(raw)?;
+            let documents = match store.embedded() {
+                Some(store) => encoder.encode_all(store, documents)?,
+                None => encoder.encode_all_as(store.documents(), documents)?,
+            };
             for ((hash, _), footprints) in missing.into_iter().zip(documents) {
                 let footprints = Arc::new(footprints);
                 texts.put(&of, hash, &footprints);

@@ -1,6 +1,7 @@
 //! A state of an index, kept.
 
 use crate::opened::{Opened, lock};
+use crate::stored::StoreSnapshot;
 use crate::{Error, Generation, OpenOptions};
 use becr_index::first_stage::{Counts, FirstStage, Hit};
 use becr_lmdb::Snapshot;
@@ -20,9 +21,18 @@ pub(crate) struct State {
     pub(crate) options: Arc<OpenOptions>,
     pub(crate) generation: Generation,
     /// None for a lexical index. A read transaction is used by one thread at a time.
-    pub(crate) snapshot: Option<Mutex<Snapshot>>,
-    /// None where it was not asked for.
-    pub(crate) first_stage: Option<Arc<FirstStage>>,
+    pub(crate) snapshot: Option<Mutex<StoreSnapshot>>,
+    pub(crate) candidates: Candidates,
+}
+
+/// Where the candidates of a state come from.
+pub(crate) enum Candidates {
+    /// The first stage of the index.
+    Own(Arc<FirstStage>),
+    /// That of another index of the same collection.
+    Of(View),
+    /// Nowhere: they were not asked for, or the index is in a cluster, and no other was named.
+    None,
 }
 
 impl View {
@@ -47,7 +57,11 @@ impl View {
     pub fn documents(&self) -> Result<u64, Error> {
         match &self.0.snapshot {
             Some(snapshot) => Ok(lock(snapshot).totals()?.documents),
-            None => Ok(self.first_stage()?.documents()),
+            None => match &self.0.candidates {
+                Candidates::Own(first_stage) => Ok(first_stage.documents()),
+                Candidates::Of(view) => view.documents(),
+                Candidates::None => Err(self.no_candidates()),
+            },
         }
     }
 
@@ -66,7 +80,7 @@ impl View {
     }
 
     /// The store's own view, for what this crate has no words for.
-    pub fn snapshot(&self) -> Result<MutexGuard<'_, Snapshot>, Error> {
+    pub fn snapshot(&self) -> Result<MutexGuard<'_, StoreSnapshot>, Error> {
         let lexical = || Error::Lexical(self.0.opened.dir.clone());
         Ok(lock(self.0.snapshot.as_ref().ok_or_else(lexical)?))
     }
@@ -79,26 +93,38 @@ impl View {
         self.0.opened.ranker(&self.0.options)
     }
 
-    fn first_stage(&self) -> Result<&FirstStage, Error> {
-        let absent = Error::Options("this state was opened without its first stage");
-        self.0.first_stage.as_deref().ok_or(absent)
+    fn no_candidates(&self) -> Error {
+        Error::NoFirstStage(self.0.opened.dir.clone())
+    }
+
+    /// Whether there is a first stage to find candidates with.
+    pub fn has_first_stage(&self) -> bool {
+        !matches!(self.0.candidates, Candidates::None)
     }
 
     /// The title of a hit.
     pub(crate) fn title(&self, hit: &Hit) -> Result<String, Error> {
-        Ok(self.first_stage()?.title(hit)?)
+        match &self.0.candidates {
+            Candidates::Own(first_stage) => Ok(first_stage.title(hit)?),
+            Candidates::Of(view) => view.title(hit),
+            Candidates::None => Err(self.no_candidates()),
+        }
     }
 
     /// The best documents by BM25.
     pub(crate) fn hits(&self, query: &str, k: usize) -> Result<Vec<Hit>, Error> {
-        let first_stage = self.first_stage()?;
-        let Some(snapshot) = &self.0.snapshot else {
+        let first_stage = match &self.0.candidates {
+            Candidates::Own(first_stage) => first_stage,
+            Candidates::Of(view) => return view.hits(query, k),
+            Candidates::None => return Err(self.no_candidates()),
+        };
+        let snapshot = self.0.snapshot.as_ref().map(lock);
+        let Some(snapshot) = snapshot.as_ref().and_then(|snapshot| snapshot.embedded()) else {
             return Ok(first_stage.search(query, k)?);
         };
-        let snapshot = lock(snapshot);
         let counts = StoreCounts {
             totals: snapshot.totals()?,
-            snapshot: &snapshot,
+            snapshot,
         };
         Ok(first_stage.search_counted(query, k, &counts)?)
     }

@@ -220,6 +220,7 @@ pub(crate) fn compact(args: &CompactArgs) -> anyhow::Result<ExitCode> {
 
 pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let stages = progress::Stages::default();
+    output::check_directory(&args.out)?;
     let documents = becr_index::merge(&args.parts, &args.out, args.overwrite, &stages);
     stages.clear();
     let documents = documents?;
@@ -231,9 +232,10 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let mut out = output::stdout();
     writeln!(
         out,
-        "{}: {documents} documents from {} parts",
+        "{}: {} from {}",
         args.out.display(),
-        args.parts.len()
+        output::several(documents, "document"),
+        output::several(args.parts.len() as u64, "part")
     )?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -3,10 +3,12 @@
 use super::corpus::CorpusArgs;
 use super::token_groups::RuleArgs;
 use crate::{backend, models, output, progress};
+#[cfg(feature = "redis")]
+use anyhow::Context;
 use becr::{Build, Documents, FullSummary, Index, QueryMode, Shard};
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,15 +36,22 @@ use std::time::Instant;
 ///   becr index corpus.jsonl.zst --out corpus.becr --model minilm-l6
 ///
 ///   becr index ~/notes --out words.becr --lexical-only
+///
+///   becr index corpus.jsonl --out redis://redis-1:7000,redis-2:7000/corpus
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("known_groups").args(["groups", "mode"]).multiple(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
-    /// Directory of the new index.
+    /// Directory of the new index, or its address in a cluster, redis://host:port[,host:port…]/name, in the place of what is
+    /// there.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
+    /// Where an index for a cluster is built before it is exported; removed then [default: NAME.becr-export in this folder].
+    #[cfg(feature = "redis")]
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
     /// Directory of the model that encodes documents and token groups, or hf:owner/name or hf:owner/name@revision of
     /// the Hugging Face hub [default: the bundled model].
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
@@ -118,7 +127,11 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let (built, skipped) = build(args)?;
+    #[cfg(feature = "redis")]
+    if let Some(address) = crate::cluster::address(&args.out) {
+        return in_cluster(args, address);
+    }
+    let (built, skipped) = build(args, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
         index: args.out.clone(),
@@ -130,7 +143,62 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     print(&summary, args.json)
 }
 
-fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
+/// Builds an index beside, exports it and removes it. What an export that failed left is exported again, not built.
+#[cfg(feature = "redis")]
+fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        !args.lexical_only,
+        "an index in a cluster re-ranks, which one of words alone cannot; leave --lexical-only out"
+    );
+    let started = Instant::now();
+    let shown = becr::cluster::shown(address)?;
+    let work = match &args.work {
+        Some(work) => work.clone(),
+        None => format!("{}.becr-export", becr::cluster::name(address)?).into(),
+    };
+    let index = match becr_index::manifest::Manifest::is_in(&work) && !args.overwrite {
+        true => {
+            output::note(format_args!(
+                "{}: this index is built; it is exported now (--overwrite builds it anew)",
+                work.display()
+            ));
+            Index::open(&work)?
+        }
+        false => {
+            build(args, &work)?;
+            Index::open(&work)?
+        }
+    };
+    let exported = super::cluster::write(&index, address).with_context(|| {
+        format!(
+            "the index is built and stays in {}; the same command exports it",
+            work.display()
+        )
+    })?;
+    drop(index);
+    std::fs::remove_dir_all(&work)
+        .with_context(|| format!("{}: cannot remove what was exported", work.display()))?;
+    let seconds = started.elapsed().as_secs_f64();
+    if args.json {
+        output::json(&serde_json::json!({
+            "index": shown, "documents": exported.documents, "rows": exported.rows,
+            "written": exported.written, "bytes": exported.bytes, "seconds": seconds,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = output::stdout();
+    let documents = indicatif::HumanCount(exported.documents);
+    let bytes = indicatif::BinaryBytes(exported.bytes);
+    writeln!(
+        out,
+        "{shown}: {documents} documents, {bytes}, {seconds:.1} s"
+    )?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
+    output::check_directory(out)?;
     let mut corpus = args.corpus.open()?;
     // What an index of texts, and of all of them, can be kept in step with.
     let folders = match args.no_text || args.lexical_only || args.shard.is_some() {
@@ -145,8 +213,8 @@ fn build(args: &Args) -> anyhow::Result<(FullSummary, u64)> {
     }
     let documents = corpus.by_ref();
     let built = match args.lexical_only {
-        true => build.lexical(&args.out, documents, &stages),
-        false => full(args, build)?.run(&args.out, documents, &stages),
+        true => build.lexical(out, documents, &stages),
+        false => full(args, build)?.run(out, documents, &stages),
     };
     stages.clear();
     let skipped = corpus.skipped();
@@ -208,17 +276,17 @@ fn print(summary: &Summary, json: bool) -> anyhow::Result<ExitCode> {
     }
     let built = &summary.built;
     let mut out = output::stdout();
-    let documents = indicatif::HumanCount(built.documents);
-    write!(out, "{}: {documents} documents", summary.index.display())?;
+    let several = |count, one| {
+        let number = indicatif::HumanCount(count);
+        format!("{number} {}", output::noun(count, one))
+    };
+    let documents = several(built.documents, "document");
+    write!(out, "{}: {documents}", summary.index.display())?;
     if built.tokens > 0 {
-        write!(out, ", {} tokens", indicatif::HumanCount(built.tokens))?;
+        write!(out, ", {}", several(built.tokens, "token"))?;
     }
     if built.groups > 0 {
-        write!(
-            out,
-            ", {} token groups",
-            indicatif::HumanCount(built.groups)
-        )?;
+        write!(out, ", {}", several(built.groups, "token group"))?;
     }
     if built.resumed > 0 {
         write!(

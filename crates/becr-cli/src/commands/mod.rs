@@ -2,6 +2,8 @@
 
 mod bench;
 mod change;
+#[cfg(feature = "redis")]
+mod cluster;
 mod corpus;
 mod cost;
 mod demo;
@@ -59,6 +61,10 @@ pub(crate) enum Command {
     Compact(change::CompactArgs),
     /// Join indexes that were built as parts of one collection
     Merge(change::MergeArgs),
+    #[cfg(feature = "redis")]
+    Export(cluster::ExportArgs),
+    #[cfg(feature = "redis")]
+    Import(cluster::ImportArgs),
     Stats(stats::Args),
     Verify(verify::Args),
     /// Count and choose token groups, for builds in several parts
@@ -93,6 +99,8 @@ impl Command {
             Self::Delete(args) => Some(args.index()),
             Self::Compact(args) => Some(args.index()),
             Self::Merge(args) => args.index(),
+            #[cfg(feature = "redis")]
+            Self::Export(args) => Some(args.index()),
             Self::Stats(args) => Some(args.index()),
             Self::Verify(args) => Some(args.index()),
             Self::Cost(args) => args.index(),
@@ -118,6 +126,12 @@ impl Command {
             Self::Delete(_) => Some("the same command deletes what is still there"),
             Self::Compact(_) => Some("the index is as it was; the same command starts over"),
             Self::Merge(_) => Some("nothing was written; the same command starts over"),
+            #[cfg(feature = "redis")]
+            Self::Export(_) => {
+                Some("nothing is published; the same command goes on where it stopped")
+            }
+            #[cfg(feature = "redis")]
+            Self::Import(_) => Some("nothing was written; the same command starts over"),
             _ => None,
         }
     }
@@ -145,6 +159,10 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Delete(args) => change::delete(args),
         Command::Compact(args) => change::compact(args),
         Command::Merge(args) => change::merge(args),
+        #[cfg(feature = "redis")]
+        Command::Export(args) => cluster::export(args),
+        #[cfg(feature = "redis")]
+        Command::Import(args) => cluster::import(args),
         Command::Stats(args) => stats::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Groups(command) => token_groups::run(command),

@@ -3,11 +3,13 @@
 mod keep;
 
 use super::at_least_one;
+#[cfg(feature = "redis")]
+use crate::cluster;
 use crate::commands::demo;
 use crate::ranking::Mode;
-use crate::{output, supervise};
+use crate::{models, output, supervise};
 use anyhow::Context;
-use becr::Index;
+use becr::{Index, OpenOptions};
 use becr_server::log::{self, LogFormat};
 use becr_server::{Server, Settings, UpstreamSettings};
 use std::io::Write;
@@ -30,15 +32,30 @@ use std::time::Duration;
 ///   becr serve notes.becr
 ///
 ///   becr serve notes=notes.becr wiki=/data/wiki.becr --listen 127.0.0.1:9000
+///
+///   becr serve redis://redis-1:7000,redis-2:7000/wiki --first-stage wiki-words.becr
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Indexes: DIR, or NAME=DIR; the first is meant where a request names none.
+    /// Indexes: DIR, or NAME=DIR; the first is meant where a request names none. An index in a cluster is named by its address:
+    /// any number of servers can share it.
     #[arg(value_name = "INDEX")]
     indexes: Vec<String>,
     /// An index, as above, for configuration files.
     #[arg(long = "index", value_name = "INDEX", env = "BECR_SERVE_INDEX")]
     more_indexes: Vec<String>,
+    /// An index whose first stage finds candidates for indexes in a cluster, which have none; it should be of the same
+    /// collection, and may be one of words alone.
+    #[arg(long, value_name = "DIR", env = "BECR_SERVE_FIRST_STAGE")]
+    first_stage: Option<PathBuf>,
+    /// Directory of the indexes' model or its hf:owner/name, if it is not where it was when they were built: it encodes queries
+    /// and texts.
+    #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
+    model: Option<PathBuf>,
+    /// Read the records of an index in a cluster, also where its nodes could score them.
+    #[cfg(feature = "redis")]
+    #[arg(long, env = "BECR_NO_MODULE", value_parser = clap::builder::FalseyValueParser::new())]
+    no_module: bool,
     /// Build the sample collection into a temporary folder and serve it.
     #[arg(long)]
     demo: bool,
@@ -200,7 +217,7 @@ fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     let mut indexes = Vec::new();
     for given in args.given() {
         let (name, path) = named(given);
-        indexes.push((name, Index::open(path)?));
+        indexes.push((name, open(args, &path)?));
     }
     if args.demo {
         output::note(
@@ -262,10 +279,30 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     })
 }
 
-/// The name and the directory of an index.
+fn open(args: &Args, path: &Path) -> anyhow::Result<Index> {
+    let mut options = OpenOptions::new();
+    if let Some(model) = &args.model {
+        options = options.model(models::model(Some(model))?);
+    }
+    #[cfg(feature = "redis")]
+    if cluster::address(path).is_some() {
+        options = options.cluster(cluster::ranking(args.no_module));
+        if let Some(beside) = &args.first_stage {
+            options = options.first_stage(Index::open(beside)?);
+        }
+    }
+    Ok(options.open(path)?)
+}
+
+/// The name and the directory of an index, or its address.
 fn named(given: &str) -> (String, PathBuf) {
     let path = Path::new(given);
-    if let Some((name, path)) = given.split_once('=').filter(|_| !path.exists()) {
+    // An address may have any sign in its password.
+    let is_address = given.starts_with("redis://") || given.starts_with("rediss://");
+    if let Some((name, path)) = given
+        .split_once('=')
+        .filter(|_| !is_address && !path.exists())
+    {
         return (name.to_owned(), PathBuf::from(path));
     }
     let name = path.file_stem().unwrap_or(path.as_os_str());

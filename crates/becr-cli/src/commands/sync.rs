@@ -133,6 +133,7 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
             _ => anyhow!("{index}: there is no index here; `becr sync {index} FOLDER…` builds one"),
         });
     }
+    output::check_directory(&args.index)?;
     let is_begun = is_begun(&args.index);
     let folders: Vec<Folder> = becr::folders(&args.folders)?;
     let options = CorpusOptions {

@@ -57,9 +57,13 @@ fn said(folder: &Path, arguments: &[&str], what: &str) -> (Said, String) {
         code <= 1 && !stderr.starts_with("thread "),
         "{what}: {arguments:?}: {code} {stderr}"
     );
+    // A file that lacks free pages at its end is sound, though shorter: a full disk and a killed writer leave such ones.
+    let stdout = text(&out);
+    let lines = stdout.split_inclusive('\n');
+    let told = lines.filter(|line| !line.starts_with("  store file  "));
     let said = Said {
         code,
-        stdout: text(&out),
+        stdout: told.collect(),
         files: written
             .iter()
             .map(|file| fs::read_to_string(file).ok())
@@ -206,8 +210,13 @@ fn verify_finds_whatever_changes_an_answer() {
         let what = format!("round {round}, {} {kind}", path.display());
         let verified = said(folder, &["verify", "index"], &what).0;
         let found = verified.code == 1;
-        let changed = asked(&what) != answers;
-        assert!(found || !changed, "{what}: not found");
+        let now = asked(&what);
+        let changed = now != answers;
+        let different = now.iter().zip(&answers).find(|(now, before)| now != before);
+        assert!(
+            found || !changed,
+            "{what}: not found. verify: {verified:?}; now and before: {different:?}"
+        );
         *counts.entry(kind).or_default() += 1;
         *counts
             .entry(if found { "found" } else { "harmless" })

@@ -91,6 +91,11 @@ fn a_failed_add_is_gone_on_with() {
     );
     run(folder, &["verify", "live"]);
     fs::write(folder.join("more.jsonl"), &good).unwrap();
+    let refused = becr(folder, &["add", "live", "more.jsonl"]).stderr;
+    assert!(
+        refused.contains("nothing was added before that") && refused.contains("--existing skip"),
+        "{refused}"
+    );
     let retried = run(folder, &["add", "live", "more.jsonl", "--existing", "skip"]);
     assert_eq!(
         retried.stdout,
@@ -293,7 +298,8 @@ fn readers_need_the_lock_file_and_nothing_else() {
         let refused = as_nobody(folder, command).unwrap();
         assert_eq!(refused.code, Some(1));
         assert!(
-            refused.stderr.contains("ermission denied"),
+            refused.stderr.contains("ermission denied")
+                && refused.stderr.contains("get the permission"),
             "{}",
             refused.stderr
         );
@@ -314,9 +320,12 @@ fn readers_need_the_lock_file_and_nothing_else() {
     let skip = [&build[..], &["--on-error", "skip"]].concat();
     let built = as_nobody(folder, &skip).unwrap();
     assert_eq!(built.code, Some(0), "{}", built.stderr);
-    assert!(built.stdout.contains("1 documents"), "{}", built.stdout);
+    assert!(built.stdout.contains("1 document,"), "{}", built.stdout);
     assert!(
-        built.stderr.contains("skipped 2: unreadable"),
+        built.stderr.contains("skipped 2: unreadable")
+            && built
+                .stderr
+                .contains("secret: cannot read: Permission denied"),
         "{}",
         built.stderr
     );
@@ -439,4 +448,68 @@ fn the_process_that_reads_is_not_noticed() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n");
     assert!(output.stderr.is_empty());
+}
+
+/// Whoever mistypes a path, or has to mend a document, types the right command next: nothing is in its way.
+#[test]
+fn a_build_that_did_nothing_leaves_nothing() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..5);
+    fs::write(folder.join("broken.jsonl"), "{broken\n").unwrap();
+    fs::write(folder.join("letter.xyz"), "hello").unwrap();
+    for more in [&[][..], &["--mode", "encoded"]] {
+        for wrong in ["broken.jsonl", "letter.xyz"] {
+            let build = ["index", wrong, "--out", "X", "--model", "model"];
+            let outcome = becr(folder, &[&build[..], more].concat());
+            assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+            assert!(!folder.join("X.partial").exists(), "{wrong} {more:?}");
+        }
+    }
+    run(folder, &BUILD);
+    run(folder, &["verify", "X"]);
+    // A file where the index should be is somebody's.
+    let over = ["index", "all.jsonl", "--out", "letter.xyz", "--overwrite"];
+    let refused = becr(folder, &over);
+    assert!(
+        refused.stderr.contains("it is left alone"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// What cannot be checked is not called damaged: nobody should restore a sound index from a copy.
+#[test]
+fn an_index_that_cannot_be_checked_is_not_called_damaged() {
+    let folder = ranked();
+    let folder = folder.path();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(folder.join("Y.partial")).unwrap();
+    fs::write(folder.join("Y.partial/becr.build"), "a build of becr: Y\n").unwrap();
+    let unfinished = becr(folder, &["verify", "Y"]);
+    assert_eq!((unfinished.code, &*unfinished.stdout), (Some(1), ""));
+    assert!(
+        unfinished.stderr.contains("same `becr index`"),
+        "{}",
+        unfinished.stderr
+    );
+    let Some(refused) = as_nobody(folder, &["verify", "index"]) else {
+        return;
+    };
+    assert_eq!((refused.code, &*refused.stdout), (Some(1), ""));
+    assert!(refused.stderr.contains("lock.mdb"), "{}", refused.stderr);
+    let manifest = folder.join("index/becr.json");
+    fs::set_permissions(&manifest, fs::Permissions::from_mode(0o600)).unwrap();
+    for command in [&["verify", "index"][..], &["search", "index", "river"]] {
+        let refused = as_nobody(folder, command).unwrap();
+        assert_eq!((refused.code, &*refused.stdout), (Some(1), ""));
+        assert!(
+            refused
+                .stderr
+                .contains("becr.json: cannot read: Permission denied")
+                && !refused.stderr.contains("build one"),
+            "{}",
+            refused.stderr
+        );
+    }
 }

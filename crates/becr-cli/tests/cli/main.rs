@@ -5,6 +5,8 @@ mod baseline;
 mod bench_engine;
 mod bench_json;
 mod bench_rank;
+#[cfg(feature = "redis")]
+mod cluster;
 mod composed;
 mod cost;
 mod cross;

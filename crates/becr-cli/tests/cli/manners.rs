@@ -419,3 +419,61 @@ fn numbers_without_a_weight_are_mentioned_once() {
     let built = index(folder, "stars.jsonl", "Z", &[]).stderr;
     assert!(built.contains("stars"), "{built}");
 }
+
+/// `-` is a stream, and never the name of a folder that appears.
+#[test]
+fn a_dash_is_standard_output_or_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    corpus(folder, "all.jsonl", 0..5);
+    index(folder, "all.jsonl", "X", &[]);
+    fs::create_dir(folder.join("notes")).unwrap();
+    fs::write(folder.join("notes/a.md"), "a river").unwrap();
+    for command in [
+        &["index", "all.jsonl", "--out", "-", "--model", "model"][..],
+        &["sync", "-", "notes", "--model", "model"],
+        &["merge", "X", "--out", "-"],
+    ] {
+        let refused = becr(folder, command);
+        assert_eq!(refused.code, Some(1), "{command:?}");
+        assert!(
+            refused.stderr.contains("an index is a directory"),
+            "{}",
+            refused.stderr
+        );
+    }
+    let pages = run(folder, &["manual", "-"]).stdout;
+    let at = |page: &str| pages.find(page).unwrap();
+    assert!(
+        at(".TH becr 1") < at(".TH becr-add 1") && at(".TH becr-add 1") < at(".TH becr-verify 1")
+    );
+    assert!(!folder.join("-").exists());
+    fs::write(folder.join("q.tsv"), "1\triver bank\n").unwrap();
+    let search = ["search", "X", "--queries", "q.tsv", "--run-out", "-"];
+    let said = run(
+        folder,
+        &[&search[..], &["--k", "1", "--first-stage"]].concat(),
+    )
+    .stderr;
+    assert_eq!(said, "standard output: 1 document for 1 query\n");
+}
+
+/// A query's `-word` looks like a flag where the query is not in quotes; the advice is the same.
+#[test]
+fn a_word_to_exclude_is_refused_without_quotes_too() {
+    let folder = folder();
+    let refused = becr(folder.path(), &["search", "X", "river", "-bank"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.starts_with("error: -bank: ")
+            && refused.stderr.contains("cannot be excluded"),
+        "{}",
+        refused.stderr
+    );
+    let flag = becr(folder.path(), &["search", "X", "river", "--bank"]);
+    assert!(
+        flag.stderr.contains("unexpected argument"),
+        "{}",
+        flag.stderr
+    );
+}

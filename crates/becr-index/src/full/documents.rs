@@ -118,7 +118,7 @@ impl DocumentEncoder<'_> {
 
     /// Encodes a stream of documents and hands each on with its footprints, in order. Memory is bounded by
     /// the encoder's batches.
-    fn encode(
+    pub(super) fn encode(
         &self,
         documents: impl Iterator<Item = Result<Document, IndexError>>,
         mut emit: impl FnMut(Document, Footprints) -> Result<(), IndexError>,

@@ -6,6 +6,7 @@ use becr_footprint::lsh::Hyperplanes;
 use becr_footprint::{DocumentLayout, Relation};
 use becr_lmdb::Store;
 use becr_model::Model;
+use becr_store::Documents;
 
 /// Encodes documents for one store.
 pub struct DocumentEncoder<'a> {
@@ -106,6 +107,27 @@ impl<'a> DocumentEncoder<'a> {
         let mut all = Vec::with_capacity(documents.len());
         self.footprints_for(store, documents.into_iter().map(Ok), |_, footprints| {
             all.push(footprints);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The same for a store that is elsewhere and has documents of this kind. Composed ones are an error: they need its token
+    /// groups.
+    pub fn encode_all_as(
+        &self,
+        kind: Documents,
+        documents: Vec<Document>,
+    ) -> Result<Vec<Footprints>, IndexError> {
+        if kind == Documents::Composed {
+            return Err(IndexError::ComposedElsewhere);
+        }
+        let mut all = Vec::with_capacity(documents.len());
+        self.encode(documents.into_iter().map(Ok), |_, footprints| {
+            all.push(match kind {
+                Documents::Vectors => footprints.without_tokens(),
+                _ => footprints,
+            });
             Ok(())
         })?;
         Ok(all)

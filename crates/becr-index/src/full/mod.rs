@@ -49,7 +49,7 @@ use word_cache::WordCache;
 pub(crate) const GROUP_LIST: &str = "groups.list";
 
 /// Documents waiting for the second pass, inside a build.
-const SPOOL: &str = "documents.spool";
+pub(crate) const SPOOL: &str = "documents.spool";
 
 /// The model's small files, inside an index.
 pub(crate) const MODEL: &str = "model";
@@ -159,8 +159,9 @@ impl FullBuild<'_> {
                 Ok(summary)
             }
             Err(error) => {
-                if matches!(error, IndexError::NoDocuments) {
-                    staging.abandon();
+                match error {
+                    IndexError::NoDocuments => staging.abandon(),
+                    _ => staging.fail(),
                 }
                 Err(error)
             }

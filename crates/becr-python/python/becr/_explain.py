@@ -107,7 +107,10 @@ def _document(details: dict[str, Any]) -> ExplainedDocument:
 def plot(documents: list[ExplainedDocument], axes: Any, most: int, title: str = "") -> Any:
     """Horizontal bars: the rows that matter most to any of the documents, a colour for each document."""
     if axes is None:
-        import matplotlib.pyplot as pyplot
+        try:
+            import matplotlib.pyplot as pyplot
+        except ImportError as error:
+            raise ImportError("plots need matplotlib: pip install matplotlib, or the extra `notebook`") from error
 
         axes = pyplot.subplots(figsize=(8, 0.6 + 0.4 * most))[1]
     largest: dict[str, float] = {}

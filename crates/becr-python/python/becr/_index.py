@@ -75,7 +75,9 @@ class Index:
     its model say.
     """
 
-    def __init__(self, native: NativeIndex, arguments: tuple[Path, Path | None, Path | None]) -> None:
+    def __init__(self, native: NativeIndex, arguments: tuple[Path, Path | None, Path | None] | None = None) -> None:
+        if arguments is None:
+            raise TypeError("Index.open(path) opens an index, Index.build(documents, path) builds one")
         self._native = native
         self._arguments = arguments
         #: What a build made, on an index that was just built.

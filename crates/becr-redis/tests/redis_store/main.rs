@@ -150,7 +150,7 @@ fn a_late_writer_is_refused() {
     commit(&store, "second", "crumbs");
     server.ask(&["set", name, "999"]);
     let impatient = Options {
-        write_time_limit: Duration::from_millis(300),
+        lease_wait: Duration::from_millis(300),
         ..options()
     };
     let other = Store::open_with(&server.url("a"), impatient).unwrap();

@@ -26,7 +26,7 @@ pub(crate) struct InfoBody {
     depth: usize,
     /// Whether documents may be changed.
     writable: bool,
-    /// Where candidates come from: `index`, or `upstream` for another engine.
+    /// Where candidates come from: `index`, `upstream` for another engine, or `none` where searches are refused.
     first_stage: &'static str,
     limits: LimitsBody,
 }
@@ -63,8 +63,10 @@ pub(crate) async fn info(
     state
         .rank(&request, |state, _| {
             let mut indexes = Vec::new();
+            let mut finds = false;
             for served in &state.indexes {
                 let view = served.index.view()?;
+                finds |= view.has_first_stage();
                 indexes.push(IndexBody {
                     name: served.name.clone(),
                     documents: view.documents()?,
@@ -83,10 +85,10 @@ pub(crate) async fn info(
                     .map(Into::into),
                 depth: settings.depth,
                 writable: settings.writable,
-                first_stage: if state.upstream.is_some() {
-                    "upstream"
-                } else {
-                    "index"
+                first_stage: match (&state.upstream, finds) {
+                    (Some(_), _) => "upstream",
+                    (None, true) => "index",
+                    (None, false) => "none",
                 },
                 limits: LimitsBody {
                     body_bytes: settings.body_bytes,

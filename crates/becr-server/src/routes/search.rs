@@ -304,6 +304,7 @@ fn of_upstream(
         coverage: Some(ranked.coverage()),
         generation: ranked.generation,
         timing: SearchTiming {
+            load: 0.0,
             first_stage: asked.as_secs_f64() * 1e3,
             ranking: Some(ranked.timing.into()),
             total: begun.elapsed().as_secs_f64() * 1e3,

@@ -33,7 +33,7 @@ impl<'a> Reference<'a> {
         let groups = GroupList::open(&index.path().join("groups.list")).unwrap();
         for entry in groups.iter().unwrap() {
             let group = entry.unwrap().group;
-            let record = snapshot.group(&group).unwrap().unwrap();
+            let record = snapshot.embedded().unwrap().group(&group).unwrap().unwrap();
             update.put_group(&group, record.footprints()).unwrap();
         }
         update.commit().unwrap();

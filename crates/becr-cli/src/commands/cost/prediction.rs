@@ -58,6 +58,10 @@ impl Forecast {
     /// Measures the index in `dir`.
     pub(super) fn new(dir: &Path, target: Target) -> anyhow::Result<Self> {
         let index = Index::open(dir)?;
+        anyhow::ensure!(
+            !index.is_in_cluster()?,
+            "an index in a cluster does not know its sizes: predict from the one that it was exported from"
+        );
         let sizes = index.stats()?.store;
         let sizes = sizes.ok_or_else(|| becr::Error::Lexical(dir.to_owned()))?;
         let measured = components(&sizes, dir)?;

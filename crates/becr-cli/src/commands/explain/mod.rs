@@ -36,7 +36,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Directory of the index.
+    /// Directory of the index, or its address in a cluster.
     index: PathBuf,
     /// What was searched for.
     query: String,
@@ -58,6 +58,10 @@ pub(crate) struct Args {
     /// How many candidates of the first stage the list has.
     #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = super::at_least_one, env = "BECR_DEPTH")]
     depth: usize,
+    /// An index whose first stage finds the candidates: one in a cluster has none. Without it the documents that are named are
+    /// the whole list there.
+    #[arg(long, value_name = "DIR")]
+    first_stage: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,
     /// Print as JSON, every number in it.
@@ -83,7 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => {
             let page = html::page(&report);
             becr_eval::write_atomically(path, |out| out.write_all(page.as_bytes()))?;
-            output::note(format_args!("{}: open it in a browser", path.display()));
+            if !output::is_standard(path) {
+                output::note(format_args!("{}: open it in a browser", path.display()));
+            }
         }
         None if args.json => output::json(&report)?,
         None => text::print(&report, args)?,
@@ -93,7 +99,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn report(args: &Args) -> anyhow::Result<ExplainAnswer> {
     super::search::syntax::check(&args.query)?;
-    let index = args.rank.open_ranked(&args.index)?;
+    let index = (args.rank).open_beside(&args.index, args.first_stage.as_deref())?;
+    args.rank.check(&index)?;
+    if !index.view()?.has_first_stage() {
+        output::note(
+            "The list is these documents alone, so their scores are not those of a longer one; --first-stage DIR names an index \
+             that finds candidates.",
+        );
+    }
     let asked: Vec<&str> = std::iter::once(&args.document)
         .chain(&args.other)
         .map(String::as_str)

@@ -63,7 +63,12 @@ fn lead(
     let id = output::printable(&document.id);
     writeln!(out, "{}  [{id}]", output::bold(&title))?;
     let score = document.explanation.score;
-    writeln!(out, "score {score:.3}, {}; most of it is", place(document))?;
+    let stands_out = !Reasons::largest(document.explanation.rows()).0.is_empty();
+    let most = match stands_out {
+        true => "; most of it is",
+        false => ": nothing sets it apart from the other candidates",
+    };
+    writeln!(out, "score {score:.3}, {}{most}", place(document))?;
     let near = |row: &ContributionRow| -> String {
         let term = report.terms.iter().position(|term| term.word == row.name);
         let (Part::Deep, Some(term), Some(shading)) = (row.part, term, &document.shading) else {
@@ -101,17 +106,31 @@ fn reasons(
             more(row)
         )?;
     }
-    if told.len() < count {
-        let hint = if all { "" } else { " (--all shows them)" };
-        let rest = total - sum(&told);
-        let others = count - told.len();
-        writeln!(
-            out,
-            "  {rest:>+8.3}  the other {others} together, each smaller{hint}"
-        )?;
+    let rest = total - sum(&told);
+    let others = count - told.len();
+    if others > 0 {
+        writeln!(out, "  {}", remainder(rest, others, all))?;
     }
     writeln!(out)?;
     Ok(())
+}
+
+/// What the contributions that were not told come to.
+fn remainder(rest: f64, others: usize, all: bool) -> String {
+    // A sum that is next to nothing has no sign worth telling.
+    let rest = if rest.abs() < 5e-4 { 0.0 } else { rest };
+    let (who, them) = match others {
+        1 => ("one other, which is smaller", "it"),
+        _ => ("others together, each smaller", "them"),
+    };
+    let number = match others {
+        1 => String::new(),
+        others => format!("the {others} "),
+    };
+    match all {
+        true => format!("{rest:>+8.3}  {number}{who}"),
+        false => format!("{rest:>+8.3}  {number}{who} (--all shows {them})"),
+    }
 }
 
 /// What makes the first of two documents come before the second, or behind it.
@@ -355,4 +374,21 @@ fn shaded(
         writeln!(out, "nearest to \"{word}\": {}", near.join(", "))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_told_is_counted_in_words() {
+        assert_eq!(
+            remainder(-1e-9, 1, false),
+            "  +0.000  one other, which is smaller (--all shows it)"
+        );
+        assert_eq!(
+            remainder(-0.25, 3, true),
+            "  -0.250  the 3 others together, each smaller"
+        );
+    }
 }

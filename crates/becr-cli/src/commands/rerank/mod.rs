@@ -47,13 +47,15 @@ use std::process::ExitCode;
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out d.run --variant one-vector
 ///
+///   becr rerank redis://redis-1:7000/corpus --queries queries.tsv --run bm25.run --out becr.run
+///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out e.run --cross-encoder hf:cross-encoder/ms-marco-MiniLM-L-12-v2
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out f.run --baseline colbert
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Directory of the index.
+    /// Directory of the index, or its address in a cluster: redis://host:port[,host:port…]/name.
     index: PathBuf,
     /// The queries: TSV (id, text), JSON lines or TREC topics.
     #[arg(long, value_name = "FILE")]

@@ -154,9 +154,11 @@ impl ReadingReport {
         for (count, what) in notes.into_iter().filter(|(count, _)| *count > 0) {
             output::note(format_args!("{count} {what}"));
         }
-        let (out, documents, queries) = (args.out.display(), self.documents, self.queries);
+        let out = output::written(&args.out);
+        let documents = output::several(self.documents as u64, "document");
+        let queries = output::several(self.queries as u64, "query");
         output::note(format_args!(
-            "{out}: {documents} documents for {queries} queries, {:.2} s a query on all cores",
+            "{out}: {documents} for {queries}, {:.2} s a query on all cores",
             self.seconds / self.queries.max(1) as f64
         ));
         Ok(())

@@ -163,15 +163,15 @@ impl RerankReport {
             Unknown::KeepLast => "documents of the run are not in the index and were kept last",
             Unknown::Drop => "documents of the run are not in the index and were dropped",
         });
-        let (out, documents, queries) = (args.out.display(), self.documents, self.queries);
+        let out = output::written(&args.out);
+        let documents = output::several(self.documents as u64, "document");
+        let queries = output::several(self.queries as u64, "query");
         // Encoded queries ask for no token groups.
         let coverage = match self.coverage.words + self.coverage.pairs {
             0 => String::new(),
             _ => format!("; {}", self.coverage),
         };
-        output::note(format_args!(
-            "{out}: {documents} documents for {queries} queries{coverage}"
-        ));
+        output::note(format_args!("{out}: {documents} for {queries}{coverage}"));
         if args.timing {
             let Times {
                 look_up,

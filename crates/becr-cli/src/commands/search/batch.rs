@@ -63,8 +63,10 @@ pub(super) fn run(
         });
     }
     output::note(format_args!(
-        "{}: {documents} documents for {answered} queries",
-        out.display()
+        "{}: {} for {}",
+        output::written(out),
+        output::several(documents as u64, "document"),
+        output::several(answered as u64, "query")
     ));
     if args.timing && !by_stage.is_empty() {
         output::note(table(&by_stage));
@@ -114,7 +116,12 @@ fn latencies(timings: &[SearchTiming]) -> Vec<StageLatency> {
             p99: quantile(0.99),
         }
     };
-    first.stages().into_iter().map(latency).collect()
+    // The model is loaded once, which is no stage of a query.
+    let stages = first.stages().into_iter();
+    stages
+        .filter(|(stage, _)| *stage != "load")
+        .map(latency)
+        .collect()
 }
 
 fn table(stages: &[StageLatency]) -> Table {

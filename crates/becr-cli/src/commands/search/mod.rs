@@ -36,10 +36,12 @@ use std::process::ExitCode;
 ///   becr search corpus.becr --queries queries.tsv --run-out becr.run --k 1000
 ///
 ///   becr search corpus.becr --queries queries.tsv --run-out bm25.run --first-stage
+///
+///   becr search redis://redis-1:7000/corpus sourdough dense crumb --first-stage=corpus.becr
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// Directory of the index.
+    /// Directory of the index, or its address in a cluster.
     index: PathBuf,
     /// What to search for; several words need no quotes.
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
@@ -50,9 +52,17 @@ pub(crate) struct Args {
     /// How many candidates of the first stage are re-ranked.
     #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = at_least_one, env = "BECR_DEPTH")]
     depth: usize,
-    /// Rank by BM25 alone.
-    #[arg(long, conflicts_with_all = ["mode", "variant", "without", "explain"])]
-    first_stage: bool,
+    /// Rank by BM25 alone; or, with =DIR, find candidates in that index: one in a cluster has no first stage.
+    #[arg(
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "false",
+        default_missing_value = "true",
+        hide_default_value = true
+    )]
+    first_stage: FirstStage,
     /// Tell of each result what speaks for it: the largest contributions to its score.
     #[arg(long, conflicts_with = "queries")]
     explain: bool,
@@ -69,6 +79,28 @@ pub(crate) struct Args {
     rank: RankArgs,
     #[command(flatten)]
     batch: Batch,
+}
+
+/// What `--first-stage` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum FirstStage {
+    /// Nothing: candidates of the index's own first stage are re-ranked.
+    Own,
+    /// They are not re-ranked.
+    Alone,
+    /// They come from this index.
+    Of(PathBuf),
+}
+
+impl From<&str> for FirstStage {
+    /// Booleans are what configuration files have.
+    fn from(text: &str) -> Self {
+        match text {
+            "false" => Self::Own,
+            "true" => Self::Alone,
+            path => Self::Of(path.into()),
+        }
+    }
 }
 
 /// Many queries at once.
@@ -179,7 +211,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             bail!("the run goes to standard output: leave --json out, or give --run-out a file");
         }
     }
-    let index = args.rank.open(&args.index)?;
+    let beside = match &args.first_stage {
+        FirstStage::Of(path) => Some(path.as_path()),
+        _ => None,
+    };
+    let index = args.rank.open_beside(&args.index, beside)?;
     let rank = args.rank_options(&index)?;
     match (&args.batch.queries, &args.batch.run_out) {
         (Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
@@ -231,7 +267,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 impl Args {
     /// How to rank; `None` if BM25 does, because it was asked to or because the index allows nothing else.
     fn rank_options(&self, index: &Index) -> anyhow::Result<Option<RankOptions>> {
-        if self.first_stage {
+        if self.first_stage == FirstStage::Alone {
+            if self.explain || self.rank.is_chosen() {
+                let message = "--first-stage ranks by BM25 alone: it goes with none of --mode, --variant, --without and --explain";
+                clap::Error::raw(
+                    clap::error::ErrorKind::ArgumentConflict,
+                    format!("{message}\n"),
+                )
+                .exit();
+            }
             return Ok(None);
         }
         if let Some(obstacle) = index.obstacle()? {

@@ -1,6 +1,7 @@
 //! Opening the file of a result.
 
 use super::ResultRow;
+use crate::output;
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::process::Command;
@@ -10,7 +11,8 @@ const VARIABLE: &str = "BECR_OPENER";
 
 pub(super) fn file(results: &[ResultRow], rank: usize) -> anyhow::Result<()> {
     let Some(result) = results.iter().find(|result| result.rank == rank) else {
-        bail!("--open {rank}: there are {} results", results.len());
+        let found = output::several(results.len() as u64, "result");
+        bail!("--open {rank}: the search has {found}");
     };
     let Some(path) = &result.path else {
         bail!(

@@ -2,7 +2,7 @@
 
 use super::{Answer, ResultRow};
 use crate::output;
-use becr::Snippet;
+use becr::{SearchTiming, Snippet};
 use std::io::Write;
 
 pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow::Result<()> {
@@ -26,9 +26,18 @@ pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow:
                 .collect();
             output::note(stages.join(", "));
         }
-        false => output::note(format_args!("{:.1} ms", answer.timing_ms.total)),
+        false => output::note(time(&answer.timing_ms)),
     }
     Ok(())
+}
+
+/// How long it took, and of that what the next query of the same process would not wait for.
+fn time(timing: &SearchTiming) -> String {
+    let SearchTiming { load, total, .. } = timing;
+    match *load >= 1.0 {
+        true => format!("{:.1} ms, and {load:.0} ms to load the model", total - load),
+        false => format!("{total:.1} ms"),
+    }
 }
 
 fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
@@ -46,7 +55,11 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         let path = path.display().to_string();
         writeln!(out, "                {}", output::printable(&path))?;
     }
-    if let Some(snippet) = &row.snippet {
+    if let Some(snippet) = row
+        .snippet
+        .as_ref()
+        .filter(|snippet| !snippet.text.is_empty())
+    {
         writeln!(out, "                {}", passage(snippet))?;
     }
     if let (Some(parts), Some(reasons)) = (&row.parts, &row.explanation) {
@@ -80,4 +93,21 @@ fn passage(snippet: &Snippet) -> String {
         line.push_str(" …");
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loading_a_model_is_not_the_time_of_a_query() {
+        let mut timing = SearchTiming {
+            total: 903.25,
+            load: 900.0,
+            ..SearchTiming::default()
+        };
+        assert_eq!(time(&timing), "3.2 ms, and 900 ms to load the model");
+        timing.load = 0.1;
+        assert_eq!(time(&timing), "903.2 ms");
+    }
 }

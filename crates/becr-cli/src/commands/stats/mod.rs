@@ -1,7 +1,7 @@
 //! `becr stats`: what an index holds and what it takes.
 
 use crate::output;
-use becr::{Documents, Index, PerDocument, QueryCoverage, QueryMode, StoreSizes};
+use becr::{ClusterContents, Documents, Index, PerDocument, QueryCoverage, QueryMode, StoreSizes};
 use becr_corpus::{QueryOptions, read_queries};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// Show what an index holds: documents, sizes, model
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Directory of the index.
+    /// Directory of the index, or its address in a cluster.
     index: PathBuf,
     /// Also print a hash of all documents, statistics and token groups: equal for indexes that hold the same.
     #[arg(long)]
@@ -34,6 +34,8 @@ struct StatsOutput {
     mode: Option<QueryMode>,
     documents: u64,
     store: Option<StoreOutput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterOutput>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +43,21 @@ struct StoreOutput {
     #[serde(flatten)]
     measured: StoreSizes,
     per_document: PerDocument,
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+#[derive(Serialize)]
+struct ClusterOutput {
+    #[serde(flatten)]
+    contents: ClusterContents,
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+/// What is told where it was asked for.
+#[derive(Serialize)]
+struct Asked {
     coverage: Option<QueryCoverage>,
     digest: Option<String>,
 }
@@ -52,20 +69,33 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let index = Index::open(&args.index)?;
+    let index = open(&args.index)?;
     let found = index.stats()?;
     anyhow::ensure!(
-        found.store.is_some() || (!args.digest && args.queries.is_none()),
+        found.store.is_some()
+            || found.cluster.is_some()
+            || (!args.digest && args.queries.is_none()),
         "a lexical index has no digest and no token groups; build one with --model"
     );
     let stats = StatsOutput {
-        index: args.index.clone(),
+        index: index.path().to_owned(),
         written_by: found.written_by,
         encoder_id: found.encoder_id,
         mode: found.mode,
         documents: found.documents,
         store: match found.store {
-            Some(sizes) => Some(store_output(&index, sizes, args)?),
+            Some(sizes) => Some(StoreOutput {
+                per_document: sizes.per_document(),
+                measured: sizes,
+                asked: asked(&index, args)?,
+            }),
+            None => None,
+        },
+        cluster: match found.cluster {
+            Some(contents) => Some(ClusterOutput {
+                contents,
+                asked: asked(&index, args)?,
+            }),
             None => None,
         },
     };
@@ -77,11 +107,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn store_output(index: &Index, measured: StoreSizes, args: &Args) -> anyhow::Result<StoreOutput> {
+fn open(index: &Path) -> anyhow::Result<Index> {
+    #[cfg(feature = "redis")]
+    if crate::cluster::address(index).is_some() {
+        let options = becr::OpenOptions::new().cluster(crate::cluster::reading_all());
+        return Ok(options.open(index)?);
+    }
+    Ok(Index::open(index)?)
+}
+
+fn asked(index: &Index, args: &Args) -> anyhow::Result<Asked> {
     let view = index.view()?;
-    Ok(StoreOutput {
-        per_document: measured.per_document(),
-        measured,
+    Ok(Asked {
         coverage: match &args.queries {
             Some(queries) => {
                 let queries = read_queries(queries, &QueryOptions::default())?.queries;
@@ -123,6 +160,11 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         "  documents            {}",
         HumanCount(stats.documents)
     )?;
+    if let Some(cluster) = &stats.cluster {
+        print_cluster(&mut out, stats, cluster)?;
+        out.flush()?;
+        return Ok(());
+    }
     let Some(store) = &stats.store else {
         writeln!(out, "  lexical index: no footprints")?;
         out.flush()?;
@@ -134,38 +176,14 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         stats.encoder_id.as_deref().unwrap_or("unknown")
     )?;
     let measured = &store.measured;
-    writeln!(
-        out,
-        "  footprints           {} layers, {} bits{}, {}",
-        measured.layers,
-        measured.bits,
-        if measured.relative {
-            " relative to the document"
-        } else {
-            ""
-        },
-        match measured.documents {
-            Documents::Encoded => "documents encoded, one for each WordPiece",
-            Documents::Composed => "documents composed from token groups, one for each word",
-            Documents::Vectors => "documents without any: one vector of each",
-        }
-    )?;
+    let shape = (measured.layers, measured.bits, measured.relative);
+    print_footprints(&mut out, shape, measured.documents)?;
     writeln!(
         out,
         "  tokens               {}",
         HumanCount(measured.totals.tokens)
     )?;
-    match stats.mode {
-        Some(QueryMode::Encoded) => writeln!(
-            out,
-            "  token groups         none: the index is for encoded queries alone"
-        )?,
-        _ => writeln!(
-            out,
-            "  token groups         {}",
-            HumanCount(measured.groups)
-        )?,
-    }
+    print_groups(&mut out, stats, measured.groups)?;
     writeln!(
         out,
         "  store file           {}",
@@ -218,12 +236,72 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
             one.overhead
         )?;
     }
-    if let Some(coverage) = &store.coverage {
-        print_coverage(&mut out, coverage)?;
+    print_asked(&mut out, &store.asked)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// What an index in a cluster says of itself.
+fn print_cluster(
+    out: &mut impl Write,
+    stats: &StatsOutput,
+    cluster: &ClusterOutput,
+) -> std::io::Result<()> {
+    let contents = &cluster.contents;
+    writeln!(
+        out,
+        "  encoder              {}",
+        stats.encoder_id.as_deref().unwrap_or("unknown")
+    )?;
+    let shape = (contents.layers, contents.bits, contents.relative);
+    print_footprints(out, shape, contents.documents)?;
+    writeln!(
+        out,
+        "  tokens               {}",
+        HumanCount(contents.totals.tokens)
+    )?;
+    print_groups(out, stats, contents.groups)?;
+    writeln!(out, "  generation           {}", contents.generation)?;
+    print_asked(out, &cluster.asked)
+}
+
+fn print_footprints(
+    out: &mut impl Write,
+    (layers, bits, is_relative): (u16, u16, bool),
+    documents: Documents,
+) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "  footprints           {layers} layers, {bits} bits{}, {}",
+        if is_relative {
+            " relative to the document"
+        } else {
+            ""
+        },
+        match documents {
+            Documents::Encoded => "documents encoded, one for each WordPiece",
+            Documents::Composed => "documents composed from token groups, one for each word",
+            Documents::Vectors => "documents without any: one vector of each",
+        }
+    )
+}
+
+fn print_groups(out: &mut impl Write, stats: &StatsOutput, groups: u64) -> std::io::Result<()> {
+    match stats.mode {
+        Some(QueryMode::Encoded) => writeln!(
+            out,
+            "  token groups         none: the index is for encoded queries alone"
+        ),
+        _ => writeln!(out, "  token groups         {}", HumanCount(groups)),
     }
-    if let Some(digest) = &store.digest {
+}
+
+fn print_asked(out: &mut impl Write, asked: &Asked) -> std::io::Result<()> {
+    if let Some(coverage) = &asked.coverage {
+        print_coverage(out, coverage)?;
+    }
+    if let Some(digest) = &asked.digest {
         writeln!(out, "  digest               {digest}")?;
     }
-    out.flush()?;
     Ok(())
 }
