@@ -62,7 +62,7 @@ fn manual_to_stdout() -> anyhow::Result<ExitCode> {
     let folder = tempfile::tempdir()?;
     clap_mangen::generate_to(Cli::command(), folder.path())?;
     let pages: Result<Vec<_>, _> = folder.path().read_dir()?.collect();
-    let mut pages: Vec<_> = pages?.iter().map(|page| page.path()).collect();
+    let mut pages: Vec<_> = pages?.iter().map(std::fs::DirEntry::path).collect();
     // By command, so that `becr.1` comes before `becr-add.1`.
     pages.sort_by_cached_key(|page| page.file_stem().map(ToOwned::to_owned));
     let mut out = output::stdout();
