@@ -58,6 +58,12 @@ impl Args {
             && self.precision.is_none()
     }
 
+    /// Whether a GPU was asked for.
+    #[cfg(feature = "train")]
+    pub(crate) fn is_cuda(&self) -> bool {
+        matches!(self.device, Device::Cuda)
+    }
+
     /// Joins a model and what computes, in f32 unless said otherwise.
     pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
         self.open_in(model, Precision::F32)

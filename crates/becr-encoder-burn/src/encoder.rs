@@ -173,6 +173,7 @@ impl<B: Device> BurnEncoder<B> {
             ids: Tensor::<B, 2, Int>::from_data(ids, &self.device),
             mask: Tensor::from_data(mask, &self.device),
             positions: None,
+            second: None,
         }
     }
 }

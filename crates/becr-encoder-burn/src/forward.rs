@@ -31,6 +31,9 @@ pub struct Input<B: Backend> {
     pub mask: Tensor<B, 4>,
     /// The position of every token, `rows · length`, where a row holds several sequences; else they count along the row.
     pub positions: Option<Tensor<B, 1, Int>>,
+    /// 1 for a token of type 1, a cross-encoder's document, else 0: `rows · length × 1`. Only with parameters that know
+    /// this type ([`Parameters::with_second_type`]); without it every token has type 0.
+    pub second: Option<Tensor<B, 2>>,
 }
 
 impl<B: Backend> Parameters<B> {
@@ -38,7 +41,7 @@ impl<B: Backend> Parameters<B> {
     /// index (0 is the embedding layer).
     pub fn forward(&self, input: Input<B>, mut show: impl FnMut(usize, &Tensor<B, 2>)) {
         let [rows, length] = input.ids.dims();
-        let mut hidden = self.embed(input.ids, input.positions);
+        let mut hidden = self.embed(input.ids, input.positions, input.second);
         show(0, &hidden);
         for (index, layer) in self.layers.iter().enumerate() {
             let attended = self.attend(layer, &hidden, &input.mask, [rows, length]);
@@ -50,7 +53,12 @@ impl<B: Backend> Parameters<B> {
         }
     }
 
-    fn embed(&self, ids: Tensor<B, 2, Int>, positions: Option<Tensor<B, 1, Int>>) -> Tensor<B, 2> {
+    fn embed(
+        &self,
+        ids: Tensor<B, 2, Int>,
+        positions: Option<Tensor<B, 1, Int>>,
+        second: Option<Tensor<B, 2>>,
+    ) -> Tensor<B, 2> {
         let [rows, length] = ids.dims();
         let dim = self.words.dims()[1];
         let words = self.words.clone().select(0, ids.reshape([rows * length]));
@@ -61,6 +69,10 @@ impl<B: Backend> Parameters<B> {
                 let sum = words.reshape([rows, length, dim]) + positions.unsqueeze::<3>();
                 sum.reshape([rows * length, dim])
             }
+        };
+        let sum = match (&self.second_type, second) {
+            (Some(kind), Some(second)) => sum + second.matmul(kind.clone()),
+            _ => sum,
         };
         self.normed(&self.norm, sum)
     }
@@ -195,6 +207,7 @@ mod tests {
             ids: Tensor::from_data(TensorData::new(ids, [rows, 16]), to.0),
             mask: Tensor::zeros([rows, 1, 1, 16], to),
             positions: None,
+            second: None,
         };
         let mut last = None;
         parameters.forward(input, |_, hidden| last = Some(hidden.clone()));
@@ -239,6 +252,7 @@ mod tests {
             positions: positions.map(|positions| {
                 Tensor::from_data(TensorData::new(positions.to_vec(), [ids.len()]), to.0)
             }),
+            second: None,
         };
         let mut last = None;
         parameters.forward(input, |_, hidden| last = Some(hidden.clone()));

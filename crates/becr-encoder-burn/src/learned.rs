@@ -9,6 +9,9 @@ impl<B: Backend> Parameters<B> {
     pub fn visit(&mut self, show: &mut dyn FnMut(&str, &mut Tensor<B, 2>)) {
         show("embeddings.word", &mut self.words);
         show("embeddings.position", &mut self.positions);
+        if let Some(second) = &mut self.second_type {
+            show("embeddings.second_type", second);
+        }
         let norm =
             |name: String, norm: &mut Norm<B>, show: &mut dyn FnMut(&str, &mut Tensor<B, 2>)| {
                 show(&format!("{name}.weight"), &mut norm.weight);
@@ -47,6 +50,12 @@ impl<B: Backend> Parameters<B> {
         let kind = weights.embeddings.token_type.row(0).to_vec();
         let positions = values(&self.positions).into_iter().zip(kind.iter().cycle());
         weights.embeddings.position.data = positions.map(|(sum, kind)| sum - kind).collect();
+        if let Some(second) = &self.second_type {
+            let second = values(second).into_iter().zip(&kind);
+            let second: Vec<f32> = second.map(|(difference, kind)| difference + kind).collect();
+            let types = &mut weights.embeddings.token_type;
+            types.data[types.cols..2 * types.cols].copy_from_slice(&second);
+        }
         take_norm(&self.norm, &mut weights.embeddings.layer_norm);
         for (from, to) in self.layers.iter().zip(&mut weights.layers) {
             take(&from.query, &mut to.query);
@@ -93,7 +102,8 @@ mod tests {
             2,
             Purpose::Training,
             (&device, DType::F32),
-        );
+        )
+        .with_second_type(&weights, (&device, DType::F32));
         let mut names = Vec::new();
         parameters.visit(&mut |name, tensor| {
             names.push(name.to_owned());
@@ -136,6 +146,18 @@ mod tests {
                 "{name}"
             );
         }
-        assert_eq!(names.len(), 4 + 2 * 16);
+        assert_eq!(names.len(), 5 + 2 * 16);
+        let by = 1.0
+            + names
+                .iter()
+                .position(|name| name == "embeddings.second_type")
+                .unwrap() as f32;
+        let types = [&weights, &changed].map(|weights| weights.embeddings.token_type.clone());
+        assert_eq!(types[0].row(0), types[1].row(0));
+        let moved = types[0].row(1).iter().zip(types[1].row(1));
+        assert!(
+            moved.into_iter().all(|(b, a)| close(b + by, *a)),
+            "the second type"
+        );
     }
 }

@@ -16,8 +16,10 @@ pub enum Purpose {
 #[derive(Debug, Clone)]
 pub struct Parameters<B: Backend> {
     pub(crate) words: Tensor<B, 2>,
-    /// Position and token type: the type is always 0, so its row is added here once.
+    /// Position and token type: the type is 0 unless said otherwise, so its row is added here once.
     pub(crate) positions: Tensor<B, 2>,
+    /// What token type 1 has beyond type 0, as a row; only where both types are used.
+    pub(crate) second_type: Option<Tensor<B, 2>>,
     pub(crate) norm: Norm<B>,
     pub(crate) layers: Vec<Layer<B>>,
     pub(crate) heads: usize,
@@ -75,6 +77,7 @@ impl<B: Backend> Parameters<B> {
         Self {
             words: up.matrix(&embeddings.word),
             positions: up.matrix(&positions(embeddings)),
+            second_type: None,
             norm: up.norm(&embeddings.layer_norm),
             layers: weights.layers[..depth]
                 .iter()
@@ -94,6 +97,20 @@ impl<B: Backend> Parameters<B> {
             score_scale,
             purpose,
         }
+    }
+
+    /// Adds token type 1, for sequences of a query and a document. A model of one type stays as it is.
+    pub fn with_second_type(
+        mut self,
+        weights: &Weights,
+        (device, dtype): (&B::Device, DType),
+    ) -> Self {
+        let types = &weights.embeddings.token_type;
+        if types.rows > 1 {
+            let difference = types.row(1).iter().zip(types.row(0)).map(|(b, a)| b - a);
+            self.second_type = Some(Upload::<B> { device, dtype }.row(difference.collect()));
+        }
+        self
     }
 }
 

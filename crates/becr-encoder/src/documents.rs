@@ -150,7 +150,7 @@ fn blank(tokenised: Tokenised, shape: &crate::Shape) -> EncodedDocument {
 
 /// Cuts `pieces` WordPieces into as few segments of at most `longest` as possible, whose sizes differ by at most
 /// one. Without any pieces there is still one segment, for the sake of its `[CLS]`.
-fn segments(pieces: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
+pub fn segments(pieces: usize, longest: usize) -> impl ExactSizeIterator<Item = Range<usize>> {
     let count = pieces.div_ceil(longest).max(1);
     (0..count).map(move |i| i * pieces / count..(i + 1) * pieces / count)
 }

@@ -60,7 +60,7 @@ pub use becr_basics::Document;
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
 pub use cross::{Classifier, CrossEncoder, CrossScores};
-pub use documents::EncodedDocument;
+pub use documents::{EncodedDocument, segments};
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;
 pub use groups::EncodedGroup;

@@ -32,6 +32,7 @@ mod qrels;
 mod run;
 mod stats;
 mod table;
+mod triples;
 mod write;
 
 pub use error::Error;
@@ -46,4 +47,5 @@ pub use qrels::{Qrels, parse_qrels, read_qrels};
 pub use run::{Candidates, Run, parse_run, ranking, read_candidates, read_run};
 pub use stats::{Correction, Estimate, TTest, estimate, paired_t_test};
 pub use table::Table;
+pub use triples::read_triples;
 pub use write::{write_atomically, write_run, write_run_to};

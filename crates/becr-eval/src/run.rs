@@ -52,7 +52,8 @@ pub fn ranking(documents: &[(String, f64)]) -> Vec<&(String, f64)> {
 }
 
 /// Reads a run, plain or compressed: TREC's six columns `query Q0 document rank score tag`, or MS
-/// MARCO's three, `query document rank`, whose scores become minus the rank.
+/// MARCO's three, `query document rank`, whose scores become minus the rank. A `top1000` of MS MARCO, which has query,
+/// document, the query's text and the document's between tabs, is not in the order of any score: all scores are 0.
 ///
 /// # Errors
 /// If the file cannot be read and, with [`OnError::Stop`], at the first line that is wrong.
@@ -124,6 +125,8 @@ pub fn parse_run(
 enum Form {
     Trec,
     MsMarco,
+    /// MS MARCO's `top1000`: query, document and their texts.
+    Top1000,
 }
 
 /// What became of a line that is well-formed.
@@ -143,16 +146,24 @@ struct Parser {
 
 impl Parser {
     fn line(&mut self, line: &str, at: &Place<'_>) -> Result<Added, Error> {
+        if self.form.is_none_or(|form| form == Form::Top1000)
+            && let Some((query, document)) = top1000(line)
+        {
+            self.form = Some(Form::Top1000);
+            return Ok(self.add(query, document, 0.0, at));
+        }
         let columns: Vec<_> = line.split_ascii_whitespace().collect();
         let (form, query, document, score) = match columns[..] {
-            [query, _, document, _, score, tag] if self.form != Some(Form::MsMarco) => {
+            [query, _, document, _, score, tag]
+                if self.form.is_none_or(|form| form == Form::Trec) =>
+            {
                 let score = parse_score(score, at)?;
                 if self.tag.is_empty() {
                     tag.clone_into(&mut self.tag);
                 }
                 (Form::Trec, query, document, score)
             }
-            [query, document, rank] if self.form != Some(Form::Trec) => {
+            [query, document, rank] if self.form.is_none_or(|form| form == Form::MsMarco) => {
                 (Form::MsMarco, query, document, -parse_rank(rank, at)?)
             }
             _ => return Err(self.wrong_columns(line, columns.len(), at)),
@@ -181,6 +192,9 @@ impl Parser {
         let expected = match self.form {
             Some(Form::Trec) => "6 columns, as before: query, Q0, document, rank, score, tag",
             Some(Form::MsMarco) => "3 columns, as before: query, document, rank",
+            Some(Form::Top1000) => {
+                "4 columns between tabs, as before: query, document, the query's text, the document's"
+            }
             None => {
                 "6 columns (query, Q0, document, rank, score, tag) or MS MARCO's 3 (query, document, rank)"
             }
@@ -203,6 +217,17 @@ impl Parser {
             queries,
         }
     }
+}
+
+/// Query and document of a line of MS MARCO's `top1000`. Qrels have four columns too, but a grade in the last.
+fn top1000(line: &str) -> Option<(&str, &str)> {
+    let columns: Vec<_> = line.split('\t').map(str::trim).collect();
+    let [query, document, text, passage] = columns[..] else {
+        return None;
+    };
+    let is_id = |id: &str| !id.is_empty() && !id.contains(char::is_whitespace);
+    let is_grade = passage.parse::<i32>().is_ok();
+    (is_id(query) && is_id(document) && !text.is_empty() && !is_grade).then_some((query, document))
 }
 
 fn parse_score(text: &str, at: &Place<'_>) -> Result<f64, Error> {
@@ -260,6 +285,17 @@ mod tests {
             .map(|d| d.0.as_str())
             .collect();
         assert_eq!(order, ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn top1000_has_texts_and_no_order() {
+        let text = "188714\t1000052\tfoods and supplements\tWatch portion sizes.\n188714\t1000084\tfoods and supplements\tKids\n2\t7\tq\t\n";
+        let (run, _) = parse(text, OnError::Stop).unwrap();
+        let expected = [("1000052".to_owned(), 0.0), ("1000084".to_owned(), 0.0)];
+        assert_eq!(run.queries["188714"], expected);
+        assert_eq!(run.queries["2"].len(), 1);
+        assert!(message("1\t0\ta\t1\n").contains("looks like qrels"));
+        assert!(message("1\ta\tb c\td e\n1 a 1\n").contains("4 columns between tabs, as before"));
     }
 
     #[test]

@@ -11,11 +11,12 @@
 //! contributes nothing, as if it had its mean. A head belongs to an encoder and may be changed without encoding
 //! anything again; only γ·CLS is computed when documents are indexed and stays what it was.
 //!
-//! Format 2 has keys that format 1 has not: `mode`, `deep.query_vector`, `deep.scale`, `feedback`, `pair_frequency` and
-//! `anchor_weight`. A head that uses none of them is written in format 1, and scores as it always did.
+//! Format 2 has keys that format 1 has not: `mode`, `deep.query_vector`, `deep.scale`, `feedback`, `pair_frequency`,
+//! `proximity` and `anchor_weight`. A head that uses none of them is written in format 1, and scores as it always did.
 
 use crate::{
-    DeepScale, Feedback, Kernels, ModelError, PairFrequency, QueryMode, QueryVector, Similarity,
+    DeepScale, Feedback, Kernels, ModelError, PairFrequency, Proximity, QueryMode, QueryVector,
+    Similarity,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -45,6 +46,9 @@ pub struct Head {
     /// Where the document frequencies of pairs in the lexical features come from.
     #[serde(default, skip_serializing_if = "PairFrequency::is_default")]
     pub pair_frequency: PairFrequency,
+    /// Which words of a query the proximity features compare.
+    #[serde(default, skip_serializing_if = "Proximity::is_default")]
+    pub proximity: Proximity,
     /// What it counts to be like the best candidates; part of S_deep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
@@ -200,6 +204,7 @@ impl Head {
             },
             lexical: Vec::new(),
             pair_frequency: PairFrequency::default(),
+            proximity: Proximity::default(),
             feedback: None,
             anchor_weight: None,
             others: Others::default(),
@@ -284,6 +289,7 @@ impl Head {
                 "pair_frequency",
                 self.pair_frequency != PairFrequency::Store,
             ),
+            ("proximity", self.proximity != Proximity::Window),
             ("feedback", self.feedback.is_some()),
             ("anchor_weight", self.anchor_weight.is_some()),
         ];

@@ -51,7 +51,9 @@ pub use config::Config;
 pub use error::ModelError;
 pub use files::ModelFiles;
 pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermWeights};
-pub use list_wise::{DeepScale, Feedback, PairFrequency, QueryMode, QueryVector, ScaleOver};
+pub use list_wise::{
+    DeepScale, Feedback, PairFrequency, Proximity, QueryMode, QueryVector, ScaleOver,
+};
 pub use mixer::{MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};

@@ -61,6 +61,23 @@ impl PairFrequency {
     }
 }
 
+/// Which words of a query the proximity features compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proximity {
+    /// Those that form a pair: no further apart in the query than the window.
+    #[default]
+    Window,
+    /// Any two, as in the paper.
+    Query,
+}
+
+impl Proximity {
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::Window
+    }
+}
+
 /// S_deep taken relative to the list of candidates: `weight · (x − mean of the list) / deviation of the list`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

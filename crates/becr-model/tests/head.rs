@@ -1,8 +1,8 @@
 //! `head.json`: written and read whole, refused where it makes no sense.
 
 use becr_model::{
-    CompositionWeights, DeepScale, Feature, Feedback, Head, PairFrequency, QueryMode, QueryVector,
-    ScaleOver, Similarity, TermWeights,
+    CompositionWeights, DeepScale, Feature, Feedback, Head, PairFrequency, Proximity, QueryMode,
+    QueryVector, ScaleOver, Similarity, TermWeights,
 };
 use std::path::Path;
 
@@ -60,6 +60,7 @@ fn list_wise() -> Head {
         deviation: 1.5,
     });
     head.pair_frequency = PairFrequency::Words;
+    head.proximity = Proximity::Query;
     head.feedback = Some(Feedback {
         neighbours: 3,
         weight: 0.2,
@@ -82,6 +83,7 @@ fn formats_go_by_the_keys_that_are_used() {
         "query_vector",
         "scale",
         "pair_frequency",
+        "proximity",
         "feedback",
         "anchor",
     ] {
@@ -98,6 +100,7 @@ fn formats_go_by_the_keys_that_are_used() {
         r#""query_vector": "whole""#,
         r#""over": "list""#,
         r#""pair_frequency": "words""#,
+        r#""proximity": "query""#,
     ] {
         assert!(text.contains(written), "{written}: {text}");
     }

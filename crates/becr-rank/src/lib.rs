@@ -64,7 +64,7 @@
 //! | `bm25` | idf·tf·(k1 + 1) / (tf + k1·(1 − b + b·len/avg)), k1 = 1.2, b = 0.75 |
 //! | `_max` `_min` `_avg` `_sum` | over the stems of the query, those that do not occur with 0 |
 //! | `sum_tfidf`, `sum_bm25` | title and body added |
-//! | `proximity` | 1/d², d the least distance in words, in either order, of two different stems that form a pair of the query; 0 if they do not both occur. Largest, smallest, mean over such pairs; 0 without any |
+//! | `proximity` | 1/d², d the least distance in words, in either order, of two different stems that form a pair of the query, or with `proximity: "query"` of any two; 0 if they do not both occur. Largest, smallest, mean over such pairs; 0 without any |
 //! | `bm25_pairs` | Σ over the pairs of `bm25`, by words and not stems: tf is how often the second follows the first within the window, df is exact for pairs in the token store, 1 for others; with `pair_frequency: "words"` it is estimated, see below |
 //! | `first_stage` | the first stage's score, min–max within the list of candidates; 0 when absent, and when all are the same. With this feature scores depend on the list |
 //!

@@ -198,7 +198,7 @@ impl Ranker {
                 Some(Query::from_words(&words, &decomposition))
             }
         };
-        let parts = LexicalParts::new(&words, self.window, &self.analyzer);
+        let parts = LexicalParts::new(&words, self.window, self.head.proximity, &self.analyzer);
         let (stems, stem_of) = self.stems(&parts, &words);
         let distinct: Vec<&str> = parts.words.iter().map(String::as_str).collect();
         let split = |word: &str| self.pieces.split_word(word);

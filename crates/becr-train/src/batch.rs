@@ -31,8 +31,78 @@ pub(crate) enum Deep {
     Histograms(Histograms),
     /// Nothing is fixed: the encoder runs.
     Texts(Box<Texts>),
-    /// Query and document in one sequence each, for the vanilla ranker.
-    Joined(Sequences),
+    /// Queries joined with pieces of documents, for the vanilla ranker.
+    Joined(Joined),
+    /// Words of queries and documents, for KNRM and CONV-KNRM.
+    Words(Box<WordPairs>),
+    /// Queries joined with pieces of documents, for BERT and CEDR-KNRM.
+    Pieces(Box<JoinedPieces>),
+    /// Queries and documents apart, for ColBERT.
+    Late(Box<LatePairs>),
+}
+
+/// Words by their rows in a table of vectors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WordRows {
+    /// Words of every row, padding included.
+    pub(crate) length: usize,
+    /// `[row][word]`.
+    pub(crate) ids: Vec<i32>,
+    /// `[row][word]`: 1 for a word, 0 for padding.
+    pub(crate) valid: Vec<f32>,
+}
+
+/// A query beside each of its documents, in words.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WordPairs {
+    /// `[query][candidate]`: the query, again for each document.
+    pub(crate) queries: WordRows,
+    /// `[query][candidate]`: the document.
+    pub(crate) documents: WordRows,
+}
+
+/// Rows of an encoder's output, picked out of all sequences.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tokens {
+    /// Tokens of every row, padding included.
+    pub(crate) length: usize,
+    /// `[row][token]`: where the token's vector lies among all of all sequences.
+    pub(crate) places: Vec<i32>,
+    /// `[row][token]`: 1 for a token, 0 for padding.
+    pub(crate) valid: Vec<f32>,
+}
+
+/// `[CLS] query [SEP] piece [SEP]`, once for every piece of a document.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Joined {
+    pub(crate) sequences: Sequences,
+    /// `[query · candidate][sequence]`: the sequence's share in what is averaged over a document's pieces.
+    pub(crate) shares: Vec<f32>,
+}
+
+/// The same, and where its tokens are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JoinedPieces {
+    pub(crate) joined: Joined,
+    /// Pieces of the longest document.
+    pub(crate) pieces: usize,
+    /// `[query · candidate][piece]`: the query's tokens in each piece.
+    pub(crate) terms: Tokens,
+    /// `[query · candidate]`: the document's tokens, piece after piece.
+    pub(crate) tokens: Tokens,
+}
+
+/// Queries and documents in sequences of their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LatePairs {
+    /// `[query]`: all of one length. `tokens` are those that others attend to; those behind them are compared too.
+    pub(crate) queries: Sequences,
+    /// `[query][token]`: 1 where a token is compared.
+    pub(crate) terms: Vec<f32>,
+    /// Pieces of documents.
+    pub(crate) documents: Sequences,
+    /// `[query · candidate]`: the documents' tokens, piece after piece.
+    pub(crate) tokens: Tokens,
 }
 
 /// Log-sums of the kernels.
@@ -85,12 +155,23 @@ pub(crate) struct Texts {
     pub(crate) places: Vec<i32>,
     /// `[query][group][piece]`: its weight in the mean.
     pub(crate) piece_weights: Vec<f32>,
-    /// `[query][candidate]`: the documents.
+    /// `[query][candidate]`: the documents; where `split` says so, their pieces one after the other.
     pub(crate) documents: Sequences,
+    /// Where the tokens of each document are, if some are longer than a sequence.
+    pub(crate) split: Option<Split>,
     /// `[query][candidate][token]`: 1 for a WordPiece, 0 for `[CLS]`, `[SEP]` and padding.
     pub(crate) valid: Vec<f32>,
     /// Seed of the noise on similarities; `None` when there is none.
     pub(crate) noise: Option<u64>,
+}
+
+/// Documents in pieces.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Split {
+    /// `[query · candidate][sequence]`: the sequence's share in the mean of a document's `[CLS]` vectors.
+    pub(crate) shares: Vec<f32>,
+    /// `[query · candidate]`: the document's tokens.
+    pub(crate) tokens: Tokens,
 }
 
 /// Sequences of one length, padded.
@@ -102,6 +183,8 @@ pub(crate) struct Sequences {
     pub(crate) ids: Vec<i32>,
     /// `[sequence]`: tokens without padding.
     pub(crate) tokens: Vec<usize>,
+    /// `[sequence]`: the first token of type 1; empty where all have type 0.
+    pub(crate) second: Vec<usize>,
 }
 
 impl Batch {

@@ -67,6 +67,27 @@ pub enum TrainError {
         /// What differs.
         problem: String,
     },
+    /// A file of word vectors with a fault.
+    #[error("{}:{line}: {problem}; expected GloVe's format, or word2vec's as text or binary", path.display())]
+    Vectors {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; in a binary file the word, counted behind the first line.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The directory of a baseline with a fault.
+    #[error("{}: {problem}", path.display())]
+    Baseline {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Texts to be scored that could not be had.
+    #[error("{0}")]
+    Texts(Box<dyn std::error::Error + Send + Sync>),
     /// A device that does not work.
     #[error("{0}")]
     Device(String),

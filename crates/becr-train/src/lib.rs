@@ -7,6 +7,8 @@
 //! token groups). With the encoder trained, texts of the index run through BERT in burn, and gradients reach its
 //! embeddings.
 //!
+//! [`baseline`] has the models that the paper compares BECR with, trained by the same loop on the same data.
+//!
 //! [`config`] and [`data`] are the files that `becr train` takes and what it makes of them.
 //!
 //! ```
@@ -30,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod baseline;
 mod batch;
 pub mod config;
 pub mod data;
@@ -46,7 +49,7 @@ mod random;
 mod run;
 mod start;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod texts;
 mod trainer;
 mod validate;
@@ -54,6 +57,6 @@ mod validate;
 pub use error::TrainError;
 pub use example::{Candidate, Example, Validation, ValidationQuery};
 pub use observer::{Observer, Step, Validated};
-pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, TrainOptions};
+pub use options::{EncoderMode, Loss, ModelOptions, QueryMode, Schedule, TrainOptions};
 pub use run::{Measured, Outcome, Summary, Tested, Training, forget};
 pub use trainer::{Device, Trained, Trainer};

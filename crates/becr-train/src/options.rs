@@ -1,7 +1,7 @@
 //! What can be chosen about a training.
 
 use crate::{Device, TrainError};
-use becr_model::{Kernels, Similarity, TermWeights};
+use becr_model::{Kernels, Proximity, Similarity, TermWeights};
 use becr_rank::LEXICAL_FEATURES;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,10 @@ pub struct TrainOptions {
     pub rate: f64,
     /// Learning rate of the encoder, where it is trained.
     pub encoder_rate: f64,
-    /// Share of the steps in which the rate grows from 0; it then falls linearly to 0.
+    /// Share of the steps in which the rate grows from 0.
     pub warm_up: f64,
+    /// What the rate does then.
+    pub schedule: Schedule,
     /// Pulls weights towards 0 (AdamW); kernels and norms are left alone.
     pub weight_decay: f64,
     /// Longest gradient, over all parameters together; a longer one is shortened to it.
@@ -55,6 +57,7 @@ impl Default for TrainOptions {
             rate: 5e-3,
             encoder_rate: 2e-5,
             warm_up: 0.1,
+            schedule: Schedule::Linear,
             weight_decay: 0.0,
             clip: 1.0,
             validate_every: 100,
@@ -95,6 +98,16 @@ impl TrainOptions {
     }
 }
 
+/// What the learning rate does once it is at its full height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Falls in a straight line to 0.
+    Linear,
+    /// Stays, as in the paper.
+    Constant,
+}
+
 /// What is minimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,10 +131,14 @@ pub struct ModelOptions {
     pub query: QueryMode,
     /// How the vectors of a term's token groups are joined.
     pub similarity: Similarity,
+    /// Whether there is a deep part at all; without one a head of features alone is learned.
+    pub deep: bool,
     /// The kernels to start from; the model's own if none are given.
     pub kernels: Option<Kernels>,
     /// Lexical features, by the names that the ranker gives them.
     pub lexical: Vec<String>,
+    /// Which words of a query the proximity features compare: those that form pairs, or any two, as in the paper.
+    pub proximity: Proximity,
     /// Other features of documents, by the names that the index has them under.
     pub features: Vec<String>,
     /// How the terms of a query are added up.
@@ -140,7 +157,8 @@ pub struct ModelOptions {
     pub noise: f32,
     /// Steps of a vanilla BERT ranker (`[CLS] query [SEP] document [SEP]`, a linear layer on `[CLS]`) before.
     pub vanilla_steps: usize,
-    /// Documents are cut after so many WordPieces where the encoder runs.
+    /// Documents are cut after so many WordPieces where the encoder runs. What does not fit into one sequence is split
+    /// evenly, as in an index.
     pub max_document_tokens: usize,
 }
 
@@ -150,8 +168,10 @@ impl Default for ModelOptions {
             encoder: EncoderMode::Frozen,
             query: QueryMode::Decomposed,
             similarity: Similarity::SumOfCosines,
+            deep: true,
             kernels: None,
             lexical: LEXICAL_FEATURES.map(String::from).to_vec(),
+            proximity: Proximity::Window,
             features: Vec::new(),
             term_weights: TermWeights::Mean,
             stop_words: false,
@@ -183,6 +203,9 @@ impl ModelOptions {
                 return Err(TrainError::option(name, problem));
             }
         }
+        if !self.deep {
+            self.check_without_deep()?;
+        }
         match self.max_document_tokens {
             0 => Err(TrainError::option(
                 "max_document_tokens",
@@ -190,6 +213,25 @@ impl ModelOptions {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+impl ModelOptions {
+    /// Refuses what needs a deep part.
+    fn check_without_deep(&self) -> Result<(), TrainError> {
+        let refuse = |problem| Err(TrainError::option("deep", problem));
+        if self.train_kernels {
+            return refuse("is false, so there are no kernels to learn; leave train_kernels out");
+        }
+        if self.encoder == EncoderMode::Trained && !self.cls {
+            return refuse(
+                "is false, so the encoder has nothing to learn; freeze it, or learn γ (cls = true)",
+            );
+        }
+        if self.lexical.is_empty() && self.features.is_empty() && !self.cls {
+            return refuse("is false and there are no features, so there is nothing to learn");
+        }
+        Ok(())
     }
 }
 

@@ -4,13 +4,14 @@
 //! or, without `config.json`, none.
 
 use crate::TrainError;
+use crate::baseline::is_trained_from;
 use becr_model::Model;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The file that makes a directory a model.
-const CONFIG: &str = "config.json";
+pub(crate) const CONFIG: &str = "config.json";
 
 /// In the head's `about`: the encoder that a trained one was before.
 pub(crate) const TRAINED_FROM: &str = "trained_from_encoder";
@@ -25,17 +26,17 @@ pub(crate) fn partial(output: &Path) -> Result<PathBuf, TrainError> {
     }
 }
 
-/// Moves the files of `partial` into `output`. Others that are there, such as a model card, stay.
-pub(crate) fn publish(partial: &Path, output: &Path) -> Result<(), TrainError> {
+/// Moves the files of `partial` into `output`, `last` behind all others: what is there without it is nothing. Other files
+/// that are there, such as a model card, stay.
+pub(crate) fn publish(partial: &Path, output: &Path, last: &str) -> Result<(), TrainError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(partial).map_err(TrainError::io(partial))? {
         names.push(entry.map_err(TrainError::io(partial))?.file_name());
     }
-    // The last one: with it the model is there, and without it none.
-    names.sort_by_key(|name| name == CONFIG);
-    let config = output.join(CONFIG);
-    match fs::remove_file(&config) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(TrainError::io(&config)(e)),
+    names.sort_by_key(|name| name == last);
+    let old = output.join(last);
+    match fs::remove_file(&old) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(TrainError::io(&old)(e)),
         _ => {}
     }
     for name in names {
@@ -53,6 +54,9 @@ pub(crate) fn is_free(output: &Path, base: &Model) -> bool {
         return true;
     }
     let base = base.encoder_id();
+    if is_trained_from(output, &base) {
+        return true;
+    }
     Model::read(output).is_ok_and(|found| {
         let head = found.head.as_ref();
         let from = head.and_then(|head| head.about.get(TRAINED_FROM)?.as_str());
@@ -81,7 +85,7 @@ mod tests {
         }
         // The head cannot be put in place: a folder has its name.
         put(&output.join("head.json"), "file", "");
-        publish(&partial, &output).unwrap_err();
+        publish(&partial, &output, CONFIG).unwrap_err();
         assert!(!output.join("config.json").exists(), "there is no model");
         assert!(partial.join("config.json").exists());
         fs::remove_dir_all(output.join("head.json")).unwrap();
@@ -91,7 +95,7 @@ mod tests {
         for name in ["config.json", "head.json", "model.safetensors"] {
             put(&partial, name, "new");
         }
-        publish(&partial, &output).unwrap();
+        publish(&partial, &output, CONFIG).unwrap();
         assert!(!partial.exists() && !output.join("tokenizer.json").exists());
         for (name, text) in [
             ("README.md", "a card"),

@@ -1,8 +1,10 @@
-//! From prepared data to a trained model on disk; with folds, to a head for each and one cross-validated run.
+//! From prepared data to a trained model or baseline on disk; with folds, to a head for each and one cross-validated run.
 
 use crate::config::{Config, StoredWeights};
 use crate::data::{Plan, Prepared};
-use crate::{EncoderMode, Observer, TrainError, Trained, Trainer, Validation, output, validate};
+use crate::{
+    EncoderMode, Observer, TrainError, Trained, Trainer, Validation, baseline, output, validate,
+};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures, write_run};
 use becr_model::{HEAD_FILE, Model, Storage};
 use becr_rank::Ranker;
@@ -86,36 +88,54 @@ impl Training<'_> {
         }
         let output = &self.config.output.model;
         std::fs::create_dir_all(output).map_err(TrainError::io(output))?;
-        let mut outcome = Outcome {
-            output: output.clone(),
-            trainings: Vec::new(),
-            test: None,
-        };
+        if let Some(config) = &self.config.baseline {
+            return baseline::train(self, config, observer);
+        }
         let plans = &self.prepared.plans;
-        let (mut before, mut after) = (Run::new("first-stage"), Run::new("becr"));
+        let mut trainings = Vec::new();
+        let mut folded = Folded::default();
         for (number, plan) in (1..).zip(plans) {
             let name = plan.test.as_ref().map(|_| format!("fold-{number}"));
             if name.is_some() {
                 observer.note(&format!("fold {number} of {}", plans.len()));
             }
             let trained = self.train(plan, name.as_deref(), observer)?;
-            outcome.trainings.push(summary(plan, &trained)?);
+            let Trained {
+                ndcg, step, steps, ..
+            } = trained;
+            trainings.push(Summary::of(plan, ndcg, step, steps)?);
             match (&plan.test, name) {
                 (Some(test), Some(name)) => {
                     trained
                         .head
                         .write(&output.join(format!("{name}.{HEAD_FILE}")))?;
-                    before.queries.extend(first_stage(test).queries);
-                    after.queries.extend(self.rerank(test, &trained)?.queries);
+                    folded.add(test, self.rerank(test, &trained)?);
                 }
                 _ => self.write(&trained)?,
             }
         }
-        if let Some(folds) = &self.prepared.folds {
-            folds.write(output.join("folds.json"))?;
-            outcome.test = Some(self.tested(&before, &after)?);
-        }
-        Ok(outcome)
+        self.outcome(trainings, &folded)
+    }
+
+    /// What came of all trainings; with folds, the run and its measures are written.
+    pub(crate) fn outcome(
+        &self,
+        trainings: Vec<Summary>,
+        folded: &Folded,
+    ) -> Result<Outcome, TrainError> {
+        let output = self.config.output.model.clone();
+        let test = match &self.prepared.folds {
+            Some(folds) => {
+                folds.write(output.join("folds.json"))?;
+                Some(self.tested(&folded.before, &folded.after)?)
+            }
+            None => None,
+        };
+        Ok(Outcome {
+            output,
+            trainings,
+            test,
+        })
     }
 
     /// One training, in a folder for its seed: other seeds may share the work directory.
@@ -181,7 +201,7 @@ impl Training<'_> {
             }
         }
         head.write(&partial.join(HEAD_FILE))?;
-        output::publish(&partial, output)
+        output::publish(&partial, output, output::CONFIG)
     }
 
     fn rerank(&self, test: &Validation, trained: &Trained) -> Result<Run, TrainError> {
@@ -223,15 +243,46 @@ impl Training<'_> {
     }
 }
 
-fn summary(plan: &Plan, trained: &Trained) -> Result<Summary, TrainError> {
-    Ok(Summary {
-        examples: plan.examples.len(),
-        validation_queries: plan.validation.queries.len(),
-        first_stage: validate::ndcg(&plan.validation, &first_stage(&plan.validation))?,
-        validated: trained.ndcg,
-        step: trained.step,
-        steps: trained.steps,
-    })
+/// The test queries of all folds, before and after.
+pub(crate) struct Folded {
+    before: Run,
+    after: Run,
+}
+
+impl Default for Folded {
+    fn default() -> Self {
+        Self {
+            before: Run::new("first-stage"),
+            after: Run::new("becr"),
+        }
+    }
+}
+
+impl Folded {
+    /// Adds the test queries of a fold, re-ranked.
+    pub(crate) fn add(&mut self, test: &Validation, reranked: Run) {
+        self.before.queries.extend(first_stage(test).queries);
+        self.after.queries.extend(reranked.queries);
+    }
+}
+
+impl Summary {
+    /// A training by its plan, the nDCG@10 and the step of what was kept, and the steps done.
+    pub(crate) fn of(
+        plan: &Plan,
+        validated: Option<f64>,
+        step: usize,
+        steps: usize,
+    ) -> Result<Self, TrainError> {
+        Ok(Self {
+            examples: plan.examples.len(),
+            validation_queries: plan.validation.queries.len(),
+            first_stage: validate::ndcg(&plan.validation, &first_stage(&plan.validation))?,
+            validated,
+            step,
+            steps,
+        })
+    }
 }
 
 /// The candidates as the first stage has them.

@@ -40,9 +40,9 @@ pub(crate) fn blank(
     head.deep.term_weights = options.term_weights;
     head.deep.stop_words = options.stop_words;
     head.deep.composition = CompositionWeights::paper(window);
-    head.deep.document_vector = options
-        .document_vector
-        .then(|| Feature::plain("document_vector", 0.0));
+    head.proximity = options.proximity;
+    head.deep.document_vector =
+        (options.deep && options.document_vector).then(|| Feature::plain("document_vector", 0.0));
     let features = |names: &[String]| names.iter().map(|name| Feature::plain(name, 0.0)).collect();
     head.lexical = features(&options.lexical);
     head.others.features = features(&options.features);

@@ -24,6 +24,7 @@ mod serve;
 mod shell;
 mod stats;
 mod sync;
+mod tables;
 mod token_groups;
 mod train;
 mod verify;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Folds(folds::Command),
     Train(train::Args),
+    Tables(tables::Args),
     Encode(encode::Args),
     /// Look after model directories
     #[command(subcommand)]
@@ -167,6 +169,7 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Eval(args) => eval::run(args),
         Command::Folds(command) => folds::run(command),
         Command::Train(args) => train::run(args),
+        Command::Tables(args) => tables::run(args),
         Command::Encode(args) => encode::run(args),
         Command::Model(command) => model::run(command),
         Command::Cost(args) => cost::run(args),

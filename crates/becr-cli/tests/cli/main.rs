@@ -1,5 +1,7 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+#[cfg(feature = "train")]
+mod baseline;
 mod bench_engine;
 mod bench_json;
 mod bench_rank;
@@ -25,6 +27,8 @@ mod index;
 mod kill;
 mod manners;
 mod modes;
+#[cfg(feature = "train")]
+mod paper;
 mod ranked;
 mod raw;
 mod rerank;
@@ -32,6 +36,7 @@ mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod sync;
+mod tables;
 #[cfg(feature = "train")]
 mod train;
 #[cfg(not(feature = "train"))]

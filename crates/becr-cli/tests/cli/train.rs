@@ -22,13 +22,13 @@ fn text(n: usize) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn query(n: usize) -> String {
+pub(crate) fn query(n: usize) -> String {
     let words: Vec<String> = text(n).split(' ').map(str::to_owned).collect();
     format!("{} {} {}", words[n % 4], words[4 + n % 4], words[12])
 }
 
 /// Pairs, and the same as a collection with queries and judgements.
-fn data(folder: &Path) {
+pub(crate) fn data(folder: &Path) {
     let (mut pairs, mut corpus, mut queries, mut qrels) =
         (String::new(), String::new(), String::new(), String::new());
     for n in 0..80 {
@@ -53,7 +53,7 @@ fn data(folder: &Path) {
     }
 }
 
-fn config(folder: &Path, name: &str, text: &str) {
+pub(crate) fn config(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).unwrap();
 }
 
@@ -63,7 +63,7 @@ const PAIRS: &str = "\
     [[data.sets]]\nname = 'pairs'\npairs = 'pairs.jsonl'\n\
     [train]\nsteps = 300\nbatch = 8\nvalidate_every = 10\npatience = 0\n";
 
-fn losses(folder: &Path, log: &str) -> Vec<f64> {
+pub(crate) fn losses(folder: &Path, log: &str) -> Vec<f64> {
     let log = fs::read_to_string(folder.join(log)).unwrap();
     let events = log
         .lines()

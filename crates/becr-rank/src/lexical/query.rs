@@ -2,7 +2,7 @@
 
 use super::word_map::{Meaning, WordMap};
 use super::{B, K1, idf, idf_of};
-use becr_model::PairFrequency;
+use becr_model::{PairFrequency, Proximity};
 use becr_store::{Answer, DocumentFrequency, Stem, Totals};
 use becr_text::groups::TokenGroup;
 use becr_text::lexical::{Analyzer, is_stop_word};
@@ -154,7 +154,12 @@ pub(crate) struct LexicalParts {
 }
 
 impl LexicalParts {
-    pub(crate) fn new(words: &[String], window: usize, analyzer: &Analyzer) -> Self {
+    pub(crate) fn new(
+        words: &[String],
+        window: usize,
+        proximity: Proximity,
+        analyzer: &Analyzer,
+    ) -> Self {
         // Stop words do not count, unless there is nothing else.
         let only_stop_words = words.iter().all(|word| is_stop_word(word));
         let counts = |word: &str| only_stop_words || !is_stop_word(word);
@@ -168,8 +173,14 @@ impl LexicalParts {
             })
             .collect();
         for (at, &(first, first_stem)) in places.iter().enumerate() {
-            for &(second, second_stem) in places[at + 1..].iter().take(window) {
+            let near_words = match proximity {
+                Proximity::Window => window,
+                Proximity::Query => places.len(),
+            };
+            for &(second, _) in places[at + 1..].iter().take(window) {
                 pairs.place((first, second));
+            }
+            for &(_, second_stem) in places[at + 1..].iter().take(near_words) {
                 if let (Some(a), Some(b)) = (first_stem, second_stem)
                     && a != b
                 {

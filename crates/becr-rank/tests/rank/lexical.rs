@@ -3,7 +3,7 @@
 use crate::collection::{Collection, Dice, WINDOW, pieces, shape};
 use crate::slow::Texts;
 use becr_lmdb::Store;
-use becr_model::Head;
+use becr_model::{Head, Proximity};
 use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
 use becr_store::{Header, NewDocument};
 use becr_text::groups::TokenGroup;
@@ -56,14 +56,19 @@ proptest! {
     #[test]
     fn equal_to_the_formulas(seed in any::<u64>(), documents in 1usize..12, length in 0usize..9) {
         let collection = Collection::new(seed, documents);
-        let ranker = collection.ranker(Head::blank("encoder-1", usize::from(collection.shape.layers)));
+        let mut head = Head::blank("encoder-1", usize::from(collection.shape.layers));
         let query = Dice(!seed).words(length);
         let counted = |pair: &str| collection.groups.contains_key(pair);
         let texts = collection.documents.iter().map(|d| (d.title.as_str(), d.text.as_str()));
-        let texts = Texts::new(texts, &counted);
+        let mut texts = Texts::new(texts, &counted);
         let numbers: Vec<u64> = (0..documents as u64).collect();
-        for (document, found) in fast(&ranker, &collection.store, &query, &numbers).iter().enumerate() {
-            prop_assert_eq!(compare(&texts, &query, document, found), Ok(()));
+        for proximity in [Proximity::Window, Proximity::Query] {
+            head.proximity = proximity;
+            texts.any_two = proximity == Proximity::Query;
+            let ranker = collection.ranker(head.clone());
+            for (document, found) in fast(&ranker, &collection.store, &query, &numbers).iter().enumerate() {
+                prop_assert_eq!(compare(&texts, &query, document, found), Ok(()));
+            }
         }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Texts<'a> {
     fields: Vec<[Vec<String>; 2]>,
     stems: Vec<[Vec<String>; 2]>,
     counted: &'a dyn Fn(&str) -> bool,
+    /// Whether the nearness of any two words of a query counts, not only of those within the window.
+    pub(crate) any_two: bool,
 }
 
 impl<'a> Texts<'a> {
@@ -36,6 +38,7 @@ impl<'a> Texts<'a> {
                 .collect(),
             fields,
             counted,
+            any_two: false,
         }
     }
 
@@ -70,6 +73,13 @@ impl<'a> Texts<'a> {
         for i in 0..query.len() {
             for j in i + 1..query.len().min(i + WINDOW + 1) {
                 pairs.insert((query[i].clone(), query[j].clone()));
+            }
+            let last = if self.any_two {
+                query.len()
+            } else {
+                query.len().min(i + WINDOW + 1)
+            };
+            for j in i + 1..last {
                 let (a, b) = (stem(&query[i]), stem(&query[j]));
                 if counts(&query[i]) && counts(&query[j]) && a != b {
                     near.insert((a.clone().min(b.clone()), a.max(b)));

@@ -1,11 +1,17 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
 use super::{BUNDLED, Config, HUB, Role, SetConfig, StoredWeights};
-use crate::EncoderMode;
+use crate::baseline::BaselineConfig;
+use crate::{EncoderMode, ModelOptions};
 use std::path::{Path, PathBuf};
 
 impl Config {
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.model.centre == Some(true) {
+            return Err(
+                "[model] centre: only false is an answer here; `becr model prepare --centre` measures one".into(),
+            );
+        }
         if self.model.base.is_none() && self.index.path.is_none() {
             return Err("[model] base: name a model directory, or an index in [index] path".into());
         }
@@ -19,10 +25,12 @@ impl Config {
                 model.relative.is_some(),
                 model.layers.is_some(),
                 model.hyperplanes_seed.is_some(),
+                model.hyperplanes.is_some(),
+                model.centre.is_some(),
                 model.window.is_some(),
             ];
             if made.contains(&true) {
-                return Err("[model] layers, bits, relative, hyperplanes_seed and window are those of the index in [index] path; \
+                return Err("[model] layers, bits, relative, hyperplanes, hyperplanes_seed, centre and window are those of the index in [index] path; \
                      leave them out, or let the training make its own index".into());
             }
             if model.weights != StoredWeights::Keep {
@@ -47,6 +55,9 @@ impl Config {
             "[data] max_document_words",
             self.data.max_document_words.unwrap_or(1),
         )?;
+        if let Some(baseline) = &self.baseline {
+            self.check_baseline(baseline)?;
+        }
         match &self.mixer {
             None => positive("[[data.sets]]", self.data.sets.len())?,
             Some(_) if !self.data.sets.is_empty() || self.folds.is_some() => {
@@ -79,11 +90,44 @@ impl Config {
         Ok(())
     }
 
+    fn check_baseline(&self, baseline: &BaselineConfig) -> Result<(), String> {
+        if self.mixer.is_some() {
+            return Err(
+                "[baseline] and [mixer] are two trainings: give each a file of its own".into(),
+            );
+        }
+        if self.train.model != ModelOptions::default() {
+            return Err(
+                "[train.model] is about BECR: a baseline's options are in [baseline]".into(),
+            );
+        }
+        let model = &self.model;
+        let made = model.layers.is_some()
+            || model.bits.is_some()
+            || model.relative.is_some()
+            || model.hyperplanes_seed.is_some()
+            || model.hyperplanes.is_some()
+            || model.centre.is_some()
+            || model.window.is_some()
+            || model.head.is_some()
+            || model.weights != StoredWeights::Keep;
+        if made {
+            return Err(
+                "[model]: a baseline has no footprints and no head; name base alone".into(),
+            );
+        }
+        baseline.check()
+    }
+
     fn check_set(&self, set: &SetConfig) -> Result<(), String> {
         if set.name.is_empty() || set.name.contains(|c: char| c.is_whitespace() || c == '/') {
             return Err("name: expected a word without blanks and slashes".into());
         }
-        let problem = match (&set.pairs, &set.queries, &set.qrels, &self.index.path) {
+        if set.qrels.is_some() && set.triples.is_some() {
+            return Err("name qrels or triples, not both".into());
+        }
+        let judged = set.qrels.as_ref().or(set.triples.as_ref());
+        let problem = match (&set.pairs, &set.queries, judged, &self.index.path) {
             (Some(_), None, None, _) if !set.corpus.is_empty() || set.run.is_some() => {
                 "pairs bring their documents; leave corpus and run out"
             }
@@ -104,7 +148,7 @@ impl Config {
                 }
                 _ => return Ok(()),
             },
-            _ => "name either pairs, or queries and qrels",
+            _ => "name either pairs, or queries and qrels (or triples)",
         };
         Err(problem.into())
     }
@@ -123,10 +167,14 @@ impl Config {
                 &mut set.pairs,
                 &mut set.queries,
                 &mut set.qrels,
+                &mut set.triples,
                 &mut set.run,
             ];
             single.into_iter().flatten().for_each(absolute);
             set.corpus.iter_mut().for_each(absolute);
+        }
+        if let Some(baseline) = &mut self.baseline {
+            baseline.vectors.iter_mut().for_each(absolute);
         }
         if let Some(mixer) = &mut self.mixer {
             let files = [&mut mixer.queries, &mut mixer.pairs, &mut mixer.corpora];

@@ -11,8 +11,9 @@ mod tests;
 pub use mixer::MixerConfig;
 
 use crate::TrainOptions;
+use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
-use becr_model::Layers;
+use becr_model::{HyperplaneKind, Layers};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,9 @@ pub struct Config {
     /// How to learn.
     #[serde(default)]
     pub train: TrainOptions,
+    /// Train one of the models that the paper compares BECR with, in the place of BECR.
+    #[serde(default)]
+    pub baseline: Option<BaselineConfig>,
     /// Train the mixer of composed queries, and nothing else.
     #[serde(default)]
     pub mixer: Option<MixerConfig>,
@@ -66,6 +70,10 @@ pub struct ModelConfig {
     pub relative: Option<bool>,
     /// Seed of the hyperplanes; as in the base if not said.
     pub hyperplanes_seed: Option<u64>,
+    /// How hyperplanes are drawn, `"orthogonal"` or `"gaussian"`; as in the base if not said.
+    pub hyperplanes: Option<HyperplaneKind>,
+    /// `false` takes the base's centres away: vectors are compared as they are, the paper's way.
+    pub centre: Option<bool>,
     /// Largest distance of two words that form a pair; as in the base if not said.
     pub window: Option<usize>,
     /// How the encoder's weights are stored.
@@ -187,7 +195,10 @@ pub struct SetConfig {
     pub queries: Option<PathBuf>,
     /// Judgements of the queries.
     pub qrels: Option<PathBuf>,
-    /// A TREC run to take candidates and BM25 negatives from, instead of our own first stage.
+    /// MS MARCO's triples in the place of judgements: query, relevant and irrelevant document a line, by their ids. The
+    /// irrelevant ones are negatives of the kind `judged`.
+    pub triples: Option<PathBuf>,
+    /// A run to take candidates and BM25 negatives from, instead of our own first stage: TREC's, or MS MARCO's `top1000`.
     pub run: Option<PathBuf>,
     /// What its queries are for.
     #[serde(default)]

@@ -4,7 +4,7 @@ use super::DataError;
 use crate::config::{Config, StoredWeights};
 use crate::{EncoderMode, output};
 use becr_index::manifest::Manifest;
-use becr_model::{Head, Model, Similarity, Storage};
+use becr_model::{Head, Layers, Model, Similarity, Storage};
 use std::path::{Path, PathBuf};
 
 /// The model to train, as it will be served: its layers, bits and stored weights are those of the configuration. For an
@@ -23,12 +23,23 @@ pub(crate) fn base(config: &Config, work: &Path) -> Result<Model, DataError> {
     settings.bits = wanted.bits.or(settings.bits);
     settings.relative = wanted.relative.unwrap_or(settings.relative);
     settings.hyperplanes.seed = wanted.hyperplanes_seed.unwrap_or(settings.hyperplanes.seed);
+    settings.hyperplanes.kind = wanted.hyperplanes.unwrap_or(settings.hyperplanes.kind);
     settings.window = wanted.window.unwrap_or(settings.window);
+    if config.baseline.is_some() {
+        // Nothing reads the footprints of its index: as few as can be.
+        (settings.layers, settings.bits, settings.relative) = (Layers::Last, Some(32), false);
+    }
     // An index only has sums of cosines. What a trained encoder was compared by is written with it.
     settings.similarity = Similarity::default();
     model.config.becr = Some(settings);
     let copy = work.join("model");
+    // The file of the base has its centres.
+    let uncentred = wanted.centre == Some(false) && model.weights.centres.take().is_some();
+    if uncentred {
+        (model.head, model.mixer, model.words) = (None, None, None);
+    }
     match wanted.weights {
+        StoredWeights::Keep if uncentred => model.write(&copy, Storage::F32)?,
         StoredWeights::Keep => model.copy(&copy)?,
         StoredWeights::F32 => model.write(&copy, Storage::F32)?,
         StoredWeights::F16 => model.write(&copy, Storage::F16)?,

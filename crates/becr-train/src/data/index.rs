@@ -42,6 +42,9 @@ pub struct IndexNote {
     pub min_word_documents: Option<u64>,
     /// Which other pairs were.
     pub min_pair_documents: Option<u64>,
+    /// Whether no document met the encoder, since a baseline reads texts alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub texts_only: bool,
 }
 
 /// Memory for counting words and pairs.
@@ -80,6 +83,8 @@ pub(crate) struct Making<'a> {
     pub(crate) config: &'a IndexConfig,
     /// Replace an index of other data.
     pub(crate) restart: bool,
+    /// Only texts and candidates are asked of it: no document is encoded.
+    pub(crate) texts_only: bool,
 }
 
 impl Making<'_> {
@@ -100,6 +105,7 @@ impl Making<'_> {
             queries: hash(&queries),
             min_word_documents: self.config.min_word_documents,
             min_pair_documents: self.config.min_pair_documents,
+            texts_only: self.texts_only,
         };
         if Manifest::is_in(&directory) {
             match IndexNote::read(self.work) {
@@ -120,7 +126,11 @@ impl Making<'_> {
                 query_log: queries,
                 memory: COUNT_MEMORY,
                 shard: None,
-                documents: Documents::Encoded,
+                // Composed documents have a record, and cost nothing.
+                documents: match self.texts_only {
+                    true => Documents::Composed,
+                    false => Documents::Encoded,
+                },
                 mode: becr_model::QueryMode::Composed,
                 folders: Vec::new(),
                 allow_empty: false,

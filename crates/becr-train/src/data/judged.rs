@@ -6,7 +6,7 @@ use super::sets::{Question, Reading, count, eval_on_error, on_error, sample};
 use super::shorten::key;
 use crate::config::SetConfig;
 use becr_corpus::{Corpus, CorpusOptions, QueryOptions, read_queries};
-use becr_eval::{read_qrels, read_run};
+use becr_eval::{read_qrels, read_run, read_triples};
 use std::collections::HashSet;
 
 impl Reading<'_> {
@@ -18,7 +18,7 @@ impl Reading<'_> {
     ) -> Result<SetReport, DataError> {
         let mut report = SetReport::default();
         self.corpus(set, &mut report)?;
-        let (Some(queries), Some(qrels)) = (&set.queries, &set.qrels) else {
+        let Some(queries) = &set.queries else {
             return Ok(report);
         };
         let options = QueryOptions {
@@ -27,7 +27,11 @@ impl Reading<'_> {
         };
         let queries = read_queries(queries, &options)?;
         self.faults(&mut report, &queries.skipped);
-        let (mut judged, skips) = read_qrels(qrels, eval_on_error(set))?;
+        let (mut judged, skips) = match (&set.qrels, &set.triples) {
+            (Some(qrels), _) => read_qrels(qrels, eval_on_error(set))?,
+            (None, Some(triples)) => read_triples(triples, eval_on_error(set))?,
+            (None, None) => return Ok(report),
+        };
         count(&mut report, "faulty judgement", skips.count as usize);
         let mut run = match &set.run {
             Some(path) => Some(read_run(path, eval_on_error(set))?.0),

@@ -144,6 +144,7 @@ impl Preparation<'_> {
             pool,
             config: &self.config.index,
             restart: self.restart,
+            texts_only: self.config.baseline.is_some(),
         };
         making.run(queries, self.indexing)
     }

@@ -197,7 +197,7 @@ impl<B: AutodiffBackend> Course<'_, B> {
         } else {
             1.0
         };
-        let share = schedule::share(step, self.steps, options.warm_up);
+        let share = schedule::share(step, self.steps, options.warm_up, options.schedule);
         let rates = Rates {
             head: options.rate * share,
             encoder: options.encoder_rate * share,

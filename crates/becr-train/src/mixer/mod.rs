@@ -193,7 +193,7 @@ fn write(model: &Model, mixer: &MixerWeights, target: &Path) -> Result<(), Train
         head.write(&partial.join(HEAD_FILE))?;
     }
     mixer.write(&partial.join(MIXER_FILE), Storage::I8)?;
-    output::publish(&partial, target)
+    output::publish(&partial, target, output::CONFIG)
 }
 
 impl MixerTraining<'_> {

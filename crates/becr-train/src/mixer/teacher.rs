@@ -247,6 +247,7 @@ impl<B: Backend> Teacher<B> {
                 narrow => mask.cast(narrow),
             },
             positions: Some(self.place.indices(packed.positions.clone())),
+            second: None,
         };
         let mut wanted = None;
         self.parameters.forward(input, |number, hidden| {

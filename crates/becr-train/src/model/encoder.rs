@@ -3,6 +3,7 @@
 use super::head::{HeadTensors, Similarities};
 use super::parameter::{Group, Learned, Parameter};
 use super::place::Place;
+use super::vanilla::mean_of_pieces;
 use crate::batch::{Sequences, Texts};
 use crate::random::Random;
 use becr_encoder::{Centre, Shape};
@@ -58,13 +59,20 @@ impl<B: Backend> EncoderTensors<B> {
         }
     }
 
+    /// Knows token type 1, for sequences of a query and a document.
+    pub(crate) fn with_second_type(mut self, weights: &Weights, place: &Place<B>) -> Self {
+        let to = (&place.device, place.dtype);
+        self.parameters = self.parameters.with_second_type(weights, to);
+        self
+    }
+
     /// Takes the values over into the weights they came from.
     pub(crate) fn download(&self, weights: &mut Weights) {
         self.parameters.download(weights);
     }
 
     /// The kept hidden states, `[sequence · token, dim]` each.
-    fn hidden(&self, sequences: &Sequences, place: &Place<B>) -> Vec<Tensor<B, 2>> {
+    pub(crate) fn hidden(&self, sequences: &Sequences, place: &Place<B>) -> Vec<Tensor<B, 2>> {
         let (rows, length) = (sequences.tokens.len(), sequences.length);
         let mut mask = vec![0.0; rows * length];
         for (mask, &tokens) in mask.chunks_exact_mut(length).zip(&sequences.tokens) {
@@ -73,11 +81,17 @@ impl<B: Backend> EncoderTensors<B> {
                 mask[tokens..].fill(MASKED);
             }
         }
+        let mut second = vec![0.0; rows * length];
+        for (row, &start) in second.chunks_exact_mut(length).zip(&sequences.second) {
+            row[start.min(length)..].fill(1.0);
+        }
         let ids = TensorData::new(sequences.ids.clone(), [rows, length]);
         let input = Input {
             ids: Tensor::<B, 2, Int>::from_data(ids, &place.device),
             mask: place.tensor(mask, [rows, 1, 1, length]),
             positions: None,
+            second: (!sequences.second.is_empty())
+                .then(|| place.tensor(second, [rows * length, 1])),
         };
         let mut kept = Vec::new();
         self.parameters.forward(input, |layer, hidden| {
@@ -86,12 +100,6 @@ impl<B: Backend> EncoderTensors<B> {
             }
         });
         kept
-    }
-
-    /// The vectors of `[CLS]` at the last kept layer, `[sequence, dim]`.
-    pub(crate) fn cls(&self, sequences: &Sequences, place: &Place<B>) -> Tensor<B, 2> {
-        let hidden = self.hidden(sequences, place);
-        first_tokens(&hidden[hidden.len() - 1], sequences)
     }
 
     /// Similarities of terms and tokens, and the documents' `[CLS]` vectors, `[query · candidate, dim]`.
@@ -109,8 +117,21 @@ impl<B: Backend> EncoderTensors<B> {
         let documents: Vec<_> = (documents.into_iter().enumerate())
             .map(|(layer, hidden)| self.centred(hidden, Centre::Documents, layer))
             .collect();
-        let length = batch.documents.length;
         let dim = documents[0].dims()[1];
+        let cls = first_tokens(&documents[documents.len() - 1], &batch.documents);
+        let (cls, length, documents) = match &batch.split {
+            None => (cls, batch.documents.length, documents),
+            Some(split) => {
+                let rows = |hidden: &Tensor<B, 2>| {
+                    let picked = split.tokens.pick(hidden, place);
+                    let [documents, length, dim] = picked.dims();
+                    picked.reshape([documents * length, dim])
+                };
+                let cls = mean_of_pieces(&split.shares, cls, place);
+                let picked = documents.iter().map(rows).collect();
+                (cls, split.tokens.length, picked)
+            }
+        };
         let mut similarities = Vec::new();
         let mut last_terms = None;
         for (layer, (groups, documents)) in groups.iter().zip(&documents).enumerate() {
@@ -121,8 +142,8 @@ impl<B: Backend> EncoderTensors<B> {
             last_terms = Some(terms);
         }
         let last = &documents[documents.len() - 1];
-        let means =
-            means(last, batch, queries * candidates, place).reshape([queries, candidates, dim]);
+        let means = means(last, &batch.valid, queries * candidates, place)
+            .reshape([queries, candidates, dim]);
         let found = Similarities {
             tokens: Tensor::cat(similarities, 2),
             valid: place.tensor(batch.valid.clone(), [queries, 1, candidates * length]),
@@ -135,7 +156,7 @@ impl<B: Backend> EncoderTensors<B> {
                 .comparable(&batch.valid, candidates, length, place),
             weights: place.tensor(batch.terms.weights.clone(), [queries, batch.terms.terms]),
         };
-        (found, first_tokens(last, &batch.documents))
+        (found, cls)
     }
 
     /// The composed vectors of query terms, `[query, term, dim]`: their product with a unit vector is the similarity.
@@ -208,13 +229,16 @@ impl<B: Backend> EncoderTensors<B> {
 }
 
 /// Rows scaled to length 1.
-fn unit<B: Backend>(vectors: Tensor<B, 2>) -> Tensor<B, 2> {
+pub(crate) fn unit<B: Backend>(vectors: Tensor<B, 2>) -> Tensor<B, 2> {
     let squares = vectors.clone().square().sum_dim(1).add_scalar(LEAST_SQUARE);
     vectors / squares.sqrt()
 }
 
 /// The vectors of the first token of every sequence.
-fn first_tokens<B: Backend>(hidden: &Tensor<B, 2>, sequences: &Sequences) -> Tensor<B, 2> {
+pub(crate) fn first_tokens<B: Backend>(
+    hidden: &Tensor<B, 2>,
+    sequences: &Sequences,
+) -> Tensor<B, 2> {
     let [_, dim] = hidden.dims();
     let rows = sequences.tokens.len();
     let hidden = hidden.clone().reshape([rows, sequences.length, dim]);
@@ -224,13 +248,13 @@ fn first_tokens<B: Backend>(hidden: &Tensor<B, 2>, sequences: &Sequences) -> Ten
 /// The directions of the documents' mean vectors, `[document, dim]`.
 fn means<B: Backend>(
     hidden: &Tensor<B, 2>,
-    batch: &Texts,
+    valid: &[f32],
     documents: usize,
     place: &Place<B>,
 ) -> Tensor<B, 2> {
     let [_, dim] = hidden.dims();
-    let length = batch.documents.length;
-    let valid = place.tensor(batch.valid.clone(), [documents, length, 1]);
+    let length = valid.len() / documents;
+    let valid = place.tensor(valid.to_vec(), [documents, length, 1]);
     let tokens = hidden.clone().reshape([documents, length, dim]) * valid;
     unit(tokens.sum_dim(1).reshape([documents, dim]))
 }

@@ -1,6 +1,7 @@
 //! The head on a device: everything of BECR but the encoder.
 
 use super::bins;
+use super::kernels::gaussian;
 use super::parameter::{Group, Learned, Parameter};
 use super::place::Place;
 use crate::ModelOptions;
@@ -149,8 +150,7 @@ impl<B: Backend> HeadTensors<B> {
         let [layers, kernels] = self.alpha.dims();
         let bins = place.tensor(batch.bins.clone(), [rows * layers, bins::BINS]);
         let nodes = place.tensor(bins::nodes(), [bins::BINS, 1]);
-        let z = (nodes - self.mu.clone()) / self.sigma.clone();
-        let sums = bins.matmul(z.square().mul_scalar(-0.5).exp());
+        let sums = bins.matmul(gaussian(nodes, self.mu.clone(), self.sigma.clone()));
         // Cubic interpolation may undershoot where there is nothing.
         let log_sums = (sums.clamp_min(0.0) + self.epsilon).log();
         let alpha = self.alpha().reshape([layers * kernels, 1]);
@@ -198,8 +198,8 @@ impl<B: Backend> HeadTensors<B> {
         let mut deep = found.means.zeros_like();
         for k in 0..kernels {
             let of = |row: &Tensor<B, 2>| row.clone().narrow(1, k, 1).unsqueeze::<3>();
-            let z = (found.tokens.clone() - of(&self.mu)) / of(&self.sigma);
-            let kernel = z.square().mul_scalar(-0.5).exp() * valid.clone();
+            let kernel =
+                gaussian(found.tokens.clone(), of(&self.mu), of(&self.sigma)) * valid.clone();
             let sums = kernel
                 .reshape([queries, terms, layers * candidates, tokens])
                 .sum_dim(3);
@@ -235,11 +235,13 @@ impl<B: Backend> Learned<B> for HeadTensors<B> {
                 value,
             });
         };
-        show("alpha", true, None, &mut self.alpha);
+        if self.options.deep {
+            show("alpha", true, None, &mut self.alpha);
+        }
         if self.features.dims()[0] > 0 {
             show("features", true, None, &mut self.features);
         }
-        if self.options.document_vector {
+        if self.options.deep && self.options.document_vector {
             show("document_vector", true, None, &mut self.document_vector);
         }
         if self.options.train_kernels {

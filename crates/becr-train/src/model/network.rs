@@ -26,8 +26,10 @@ impl<B: Backend> Scores<B> for Network<B> {
             Deep::Pooled(pooled) => head.pooled(pooled, place),
             Deep::Histograms(histograms) => head.histograms(histograms, place),
             Deep::Texts(texts) => self.read(texts, queries, candidates),
-            // Only the vanilla ranker reads these.
-            Deep::Joined(_) => place.zeros([pairs, 1]),
+            // Only other rankers read these.
+            Deep::Joined(_) | Deep::Words(_) | Deep::Pieces(_) | Deep::Late(_) => {
+                place.zeros([pairs, 1])
+            }
         };
         let features = batch.features.len() / pairs;
         let score = match features {

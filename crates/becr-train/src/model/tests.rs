@@ -2,7 +2,9 @@
 
 use super::bins::{self, BINS};
 use super::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla};
-use crate::batch::{Batch, Deep, Histograms, Pooled, Sequences, Terms, Texts};
+use crate::batch::{
+    Batch, Deep, Histograms, Joined, Pooled, Sequences, Split, Terms, Texts, Tokens,
+};
 use crate::learn::{Gradients, Scores};
 use crate::random::Random;
 use crate::{Loss, ModelOptions};
@@ -22,7 +24,7 @@ const GROUPS: usize = 4;
 const TOKENS: usize = 5;
 const FEATURES: usize = 3;
 
-pub(super) fn double() -> Place<B> {
+pub(crate) fn double() -> Place<B> {
     Place {
         device: Default::default(),
         dtype: DType::F64,
@@ -105,7 +107,7 @@ fn histograms(random: &mut Random) -> Deep {
 }
 
 /// Every gradient of the loss, element by element, next to the central difference.
-pub(super) fn check_gradients(
+pub(crate) fn check_gradients(
     network: &mut (impl Scores<B> + Clone),
     batch: &Batch,
     loss: Loss,
@@ -203,6 +205,7 @@ fn texts() -> Texts {
             .flat_map(|row| (0..length).map(|at| row.get(at).copied().unwrap_or(0)))
             .collect(),
         tokens: rows.iter().map(|row| row.len()).collect(),
+        second: Vec::new(),
     };
     // [query][term][group][kind]: the first query has a word, a pair, and a word again; the second one word.
     let mut shares = vec![0.0; QUERIES * TERMS * GROUPS * 4];
@@ -260,6 +263,7 @@ fn texts() -> Texts {
         }),
         valid: valid.collect(),
         documents,
+        split: None,
         noise: Some(7),
     }
 }
@@ -310,12 +314,59 @@ fn gradients_reach_the_embeddings() {
     }
 }
 
+/// Documents in pieces: the first sequences are two halves of one document, and the others go one to each pair.
+#[test]
+fn gradients_through_documents_in_pieces() {
+    let mut random = Random::new(12, &[]);
+    let mut head = head(&mut random);
+    head.others.cls = Some((0..8).map(|_| random.normal()).collect());
+    let mut texts = texts();
+    let (pairs, length) = (QUERIES * CANDIDATES, texts.documents.length);
+    let of_pair = |pair: usize| if pair == 0 { vec![0, 1] } else { vec![pair] };
+    let mut shares = vec![0.0; pairs * pairs];
+    let mut rows = Vec::new();
+    for pair in 0..pairs {
+        let pieces = of_pair(pair);
+        let mut places = Vec::new();
+        for &row in &pieces {
+            shares[pair * pairs + row] = 1.0 / pieces.len() as f32;
+            let inner = 1..texts.documents.tokens[row].saturating_sub(1);
+            places.extend(inner.map(|at| (row * length + at, 1.0)));
+        }
+        rows.push(places);
+    }
+    let tokens = Tokens::of(&rows, 4);
+    texts.valid = tokens.valid.clone();
+    texts.split = Some(Split { shares, tokens });
+    let options = ModelOptions {
+        cls: true,
+        ..everything()
+    };
+    let batch = batch(Deep::Texts(Box::new(texts)), &mut random);
+    let mut network = network(&head, &options);
+    network.encoder = Some(encoder(Similarity::SumOfCosines, 0.0));
+    let expected = ["alpha", "cls", "embeddings.word", "layer.1.ffn_norm.bias"];
+    check_gradients(&mut network, &batch, Loss::Softmax, &expected);
+}
+
 #[test]
 fn gradients_of_the_vanilla_ranker() {
     let mut random = Random::new(9, &[]);
     let texts = texts();
-    let batch = batch(Deep::Joined(texts.documents), &mut random);
-    let mut vanilla = Vanilla::new(encoder(Similarity::SumOfCosines, 0.0), 8, double());
+    // The first two sequences are pieces of one document.
+    let (pairs, sequences) = (QUERIES * CANDIDATES, texts.documents.tokens.len());
+    let mut shares = vec![0.0; pairs * sequences];
+    (shares[0], shares[1]) = (0.5, 0.5);
+    (1..pairs).for_each(|pair| shares[pair * sequences + pair] = 1.0);
+    let joined = Joined {
+        sequences: texts.documents.with_second(vec![2; sequences]),
+        shares,
+    };
+    let batch = batch(Deep::Joined(joined), &mut random);
+    let config = Config::new(12, 8, 2, 2, 10, 6);
+    let weights = Weights::random(&config, 5, 12.0);
+    let encoder = encoder(Similarity::SumOfCosines, 0.0).with_second_type(&weights, &double());
+    let mut vanilla = Vanilla::new(encoder, 8, double());
     // A linear layer of zeros has gradients, but lets none through.
     vanilla.visit(&mut |parameter| {
         if parameter.name == "linear" {
@@ -326,7 +377,12 @@ fn gradients_of_the_vanilla_ranker() {
         &mut vanilla,
         &batch,
         Loss::Softmax,
-        &["linear", "embeddings.word", "layer.1.value.weight"],
+        &[
+            "linear",
+            "embeddings.word",
+            "embeddings.second_type",
+            "layer.1.value.weight",
+        ],
     );
 }
 

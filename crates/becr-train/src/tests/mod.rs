@@ -2,7 +2,7 @@
 
 mod encoder;
 mod mixer;
-mod sample;
+pub(crate) mod sample;
 
 use crate::batch::Batch;
 use crate::frozen::Frozen;

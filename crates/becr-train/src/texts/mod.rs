@@ -1,16 +1,17 @@
 //! Batches with the encoder in training: texts of an index as sequences, features as ever from the ranker.
 
-mod padding;
+pub(crate) mod padding;
 
-use crate::batch::{Batch, Deep, Sequences, Terms, Texts};
+use crate::batch::{Batch, Deep, Joined, Sequences, Split, Terms, Texts};
 use crate::frozen::Frozen;
 use crate::learn::{Picked, Source};
 use crate::random::Random;
 use crate::{Example, ModelOptions, QueryMode, TrainError};
-use becr_encoder::Centre;
+use becr_encoder::{Centre, segments};
 use becr_lmdb::Store;
 use becr_rank::{RankQuery, Ranker};
 use becr_text::pieces::WordPieces;
+use padding::shares;
 use rayon::prelude::*;
 
 /// Purpose of random numbers.
@@ -61,7 +62,7 @@ impl<'a> TextSource<'a> {
             examples,
             pieces,
             reading,
-            max_document_tokens: options.max_document_tokens.min(max_tokens - 2),
+            max_document_tokens: options.max_document_tokens,
             max_tokens,
             noise: None,
         }
@@ -154,15 +155,28 @@ impl<'a> TextSource<'a> {
             }
             first += read.sequences.len();
         }
-        let framed: Vec<Vec<u32>> = documents.iter().map(|ids| framed(ids)).collect();
+        let room = self.max_tokens - 2;
+        let of_document: Vec<Vec<Vec<u32>>> = documents
+            .iter()
+            .map(|ids| {
+                let segments = segments(ids.len(), room);
+                segments.map(|segment| framed(&ids[segment])).collect()
+            })
+            .collect();
+        let framed = of_document.concat();
         let documents_batch = Sequences::of(&framed, framed.len(), DOCUMENT_STEP, self.max_tokens);
-        let mut valid = vec![0.0; documents.len() * documents_batch.length];
-        for (valid, ids) in valid
-            .chunks_exact_mut(documents_batch.length)
-            .zip(documents)
-        {
-            valid[1..1 + ids.len()].fill(1.0);
-        }
+        let split = (framed.len() > documents.len())
+            .then(|| Split::of(&of_document, documents_batch.length));
+        let valid = match &split {
+            Some(split) => split.tokens.valid.clone(),
+            None => {
+                let mut valid = vec![0.0; documents.len() * documents_batch.length];
+                let rows = valid.chunks_exact_mut(documents_batch.length);
+                rows.zip(documents)
+                    .for_each(|(valid, ids)| valid[1..1 + ids.len()].fill(1.0));
+                valid
+            }
+        };
         Texts {
             terms,
             groups,
@@ -175,6 +189,7 @@ impl<'a> TextSource<'a> {
             places,
             piece_weights,
             documents: documents_batch,
+            split,
             valid,
             noise: self
                 .noise
@@ -242,20 +257,29 @@ impl<'a> TextSource<'a> {
         }
     }
 
-    fn joined(&self, picked: &[Picked], documents: &[Vec<u32>], candidates: usize) -> Sequences {
+    fn joined(&self, picked: &[Picked], documents: &[Vec<u32>], candidates: usize) -> Joined {
         let special = self.pieces.special;
         let mut sequences = Vec::with_capacity(documents.len());
+        let (mut second, mut counts) = (Vec::new(), Vec::new());
         for (picked, documents) in picked.iter().zip(documents.chunks_exact(candidates)) {
             let mut query = self.pieces.pieces(&self.examples[picked.example].query).ids;
-            query.truncate(self.max_tokens / 2);
+            query.truncate((self.max_tokens / 2).saturating_sub(2));
+            let room = self.max_tokens - 3 - query.len();
             for document in documents {
-                let mut sequence = [&[special.cls], &query[..], &[special.sep], document].concat();
-                sequence.truncate(self.max_tokens - 1);
-                sequence.push(special.sep);
-                sequences.push(sequence);
+                let pieces = segments(document.len(), room);
+                counts.push(pieces.len());
+                for piece in pieces {
+                    let (cls, sep) = ([special.cls], [special.sep]);
+                    sequences.push([&cls, &query[..], &sep, &document[piece], &sep].concat());
+                    second.push(query.len() + 2);
+                }
             }
         }
-        Sequences::of(&sequences, sequences.len(), DOCUMENT_STEP, self.max_tokens)
+        Joined {
+            sequences: Sequences::of(&sequences, sequences.len(), DOCUMENT_STEP, self.max_tokens)
+                .with_second(second),
+            shares: shares(&counts),
+        }
     }
 }
 

@@ -109,7 +109,12 @@ impl Training<'_> {
         let steps = self.options.model.vanilla_steps;
         observer.note(&format!("first, {steps} steps of a vanilla BERT ranker"));
         let dim = self.trainer.model.config.hidden_size;
-        let mut vanilla = Vanilla::new(self.upload(weights, place)?, dim, place.clone());
+        let mut vanilla = Vanilla::new(
+            self.upload(weights, place)?
+                .with_second_type(weights, place),
+            dim,
+            place.clone(),
+        );
         let course = Course {
             examples: self.examples,
             source: &self.texts(head, self.examples, Reading::Joined)?,
@@ -118,9 +123,25 @@ impl Training<'_> {
             place: place.clone(),
             folder: &self.trainer.directory.join("vanilla"),
             fingerprint: format!("{fingerprint} vanilla"),
-            validation_queries: 0,
+            validation_queries: self.validation.queries.len(),
         };
-        course.run(&mut vanilla, None, observer)?;
+        let queries = self.queries();
+        let texts = self.texts(head, &queries, Reading::Joined)?;
+        let inner = Place::<B::InnerBackend> {
+            device: place.device.clone(),
+            dtype: place.dtype,
+        };
+        let encoder = self.upload(weights, &inner)?;
+        let encoder = encoder.with_second_type(weights, &inner);
+        let mut served = Vanilla::new(encoder, dim, inner);
+        let mut rerank = |vanilla: &mut Vanilla<B>| {
+            take_over(vanilla, &mut served);
+            validate::ndcg(self.validation, &self.rerank(&served, &texts)?)
+        };
+        match queries.is_empty() {
+            true => course.run(&mut vanilla, None, observer)?,
+            false => course.run(&mut vanilla, Some(&mut rerank), observer)?,
+        };
         vanilla.encoder.download(weights);
         Ok(())
     }
@@ -180,7 +201,7 @@ impl Training<'_> {
 
     fn rerank<B: Backend>(
         &self,
-        network: &Network<B>,
+        network: &impl Scores<B>,
         texts: &TextSource<'_>,
     ) -> Result<Run, TrainError> {
         let mut run = Run::new("becr");
@@ -202,7 +223,10 @@ impl Training<'_> {
 }
 
 /// Gives what was learned so far to a network that only scores.
-fn take_over<B: AutodiffBackend>(from: &mut Network<B>, to: &mut Network<B::InnerBackend>) {
+pub(crate) fn take_over<B: AutodiffBackend>(
+    from: &mut impl Learned<B>,
+    to: &mut impl Learned<B::InnerBackend>,
+) {
     let mut values = Vec::new();
     from.visit(&mut |parameter| values.push(parameter.value.clone().inner()));
     let mut values = values.into_iter();

@@ -6,6 +6,7 @@ mod head_only;
 
 pub use device::Device;
 pub(crate) use device::{OnDevice, run_on};
+pub(crate) use end_to_end::take_over;
 
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
@@ -135,6 +136,10 @@ impl Training<'_> {
                 &options.model,
             )?,
         };
+        if !options.model.deep {
+            start.deep.alpha.iter_mut().flatten().for_each(|a| *a = 0.0);
+            start.deep.document_vector = None;
+        }
         let source = Frozen::new(store, self.ranker(&start)?, self.examples, &options.model);
         // A shuffled sample: the first epoch's first queries.
         let count = self.examples.len().min(MEASURED);

@@ -1,7 +1,13 @@
 //! `becr rerank`: a run of any first stage, re-ranked.
 
+#[cfg(feature = "train")]
+mod baseline;
+#[cfg(not(feature = "train"))]
+#[path = "baseline_absent.rs"]
+mod baseline;
 mod cross;
 mod raw;
+mod reading;
 mod report;
 
 use super::corpus::{self, OnError};
@@ -44,6 +50,8 @@ use std::process::ExitCode;
 ///   becr rerank redis://redis-1:7000/corpus --queries queries.tsv --run bm25.run --out becr.run
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out e.run --cross-encoder hf:cross-encoder/ms-marco-MiniLM-L-12-v2
+///
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out f.run --baseline colbert
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -77,9 +85,13 @@ pub(crate) struct Args {
     /// the model has positions for (512). Seconds a query, where the index takes milliseconds; nothing of the index's own ranking counts.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["raw", "features", "mode", "variant", "weight", "without", "timing"])]
     cross_encoder: Option<PathBuf>,
+    /// Score with a model that the paper compares BECR with instead: a directory that `becr train` made of a file with a
+    /// section [baseline]. It reads the texts that the index keeps. Needs a build with the feature `train`.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cross_encoder", "raw", "features", "mode", "variant", "weight", "without", "timing"])]
+    baseline: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,
-    #[command(flatten, next_help_heading = "With --cross-encoder")]
+    #[command(flatten, next_help_heading = "With --cross-encoder or --baseline")]
     backend: backend::Args,
     /// Part of a TREC topic that is the query.
     #[arg(long, value_enum, default_value_t)]
@@ -130,6 +142,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let tasks = tasks(&candidates, &texts);
     if let Some(directory) = &args.cross_encoder {
         cross::run(args, directory, &tasks, &candidates)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(directory) = &args.baseline {
+        baseline::run(args, directory, &tasks, &candidates)?;
         return Ok(ExitCode::SUCCESS);
     }
     let index = args.rank.open_ranked(&args.index)?;

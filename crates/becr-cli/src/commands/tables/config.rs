@@ -1,0 +1,302 @@
+//! The file that says what is compared on what.
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// An evaluation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Config {
+    /// Where runs, models, indexes and tables go.
+    pub(super) out: PathBuf,
+    /// What is measured, as `becr eval` takes it.
+    #[serde(default = "measures")]
+    pub(super) measures: String,
+    /// Collections.
+    #[serde(default)]
+    pub(super) collections: Vec<Collection>,
+    /// Trainings: what they make is a model or a baseline of that name.
+    #[serde(default)]
+    pub(super) trainings: Vec<Training>,
+    /// Models that rows name.
+    #[serde(default)]
+    pub(super) models: Vec<ModelEntry>,
+    /// Tables of relevance.
+    #[serde(default)]
+    pub(super) tables: Vec<TableConfig>,
+    /// A table of operations, counted from shapes.
+    #[serde(default)]
+    pub(super) operations: Option<Workload>,
+}
+
+fn measures() -> String {
+    "nDCG@5 nDCG@10 nDCG@20 P@20 RR@10".into()
+}
+
+/// A collection with the candidates of its first stage.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Collection {
+    pub(super) name: String,
+    pub(super) corpus: Vec<PathBuf>,
+    pub(super) queries: PathBuf,
+    pub(super) qrels: PathBuf,
+    pub(super) run: PathBuf,
+}
+
+/// A training: `becr train CONFIG --seed SEED --out …`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Training {
+    pub(super) name: String,
+    pub(super) config: PathBuf,
+    #[serde(default = "one")]
+    pub(super) seed: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// A model, as it is or prepared: `becr model prepare MODEL --out … PREPARE`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelEntry {
+    pub(super) name: String,
+    /// A directory, or the name of a training.
+    pub(super) model: PathBuf,
+    /// Arguments of `becr model prepare`.
+    #[serde(default)]
+    pub(super) prepare: Vec<String>,
+    /// Arguments of `becr index`.
+    #[serde(default)]
+    pub(super) index: Vec<String>,
+}
+
+/// A table: rows by collections and measures.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TableConfig {
+    /// The file's name.
+    pub(super) name: String,
+    pub(super) title: String,
+    /// Collections; all if there are none.
+    #[serde(default)]
+    pub(super) collections: Vec<String>,
+    pub(super) rows: Vec<RowConfig>,
+    /// Rows that significant differences from are marked.
+    #[serde(default)]
+    pub(super) against: Vec<String>,
+    /// Whether the bytes of documents and of token groups are columns.
+    #[serde(default)]
+    pub(super) bytes: bool,
+}
+
+/// A row: a system.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RowConfig {
+    pub(super) name: String,
+    /// The model whose index re-ranks; without one the row is the first stage.
+    pub(super) model: Option<String>,
+    /// A baseline that reads the index's texts: a directory, or the name of a training.
+    pub(super) baseline: Option<PathBuf>,
+    /// Further arguments of `becr rerank`.
+    #[serde(default)]
+    pub(super) rerank: Vec<String>,
+}
+
+/// What operations are counted for. The defaults are the paper's.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Workload {
+    /// Candidates of a query.
+    pub(super) documents: u64,
+    /// Tokens of a document.
+    pub(super) tokens: u64,
+    /// Words of the queries.
+    pub(super) query_words: Vec<u64>,
+    /// Length of the encoder's vectors.
+    pub(super) dim: u64,
+    /// Its layers without the embeddings.
+    pub(super) layers: u64,
+    /// Layers kept, that of the embeddings included.
+    pub(super) kept: Vec<u64>,
+    /// Bits of a footprint.
+    pub(super) bits: u64,
+    /// Kernels.
+    pub(super) kernels: u64,
+    /// Largest distance of two words that form a pair.
+    pub(super) window: u64,
+    /// Length of word vectors.
+    pub(super) word_dim: u64,
+    /// CONV-KNRM's filters.
+    pub(super) filters: u64,
+    /// ColBERT's projection.
+    pub(super) projection: u64,
+    /// ColBERT's query tokens.
+    pub(super) query_tokens: u64,
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            documents: 150,
+            tokens: 857,
+            query_words: vec![3, 5],
+            dim: 768,
+            layers: 12,
+            kept: vec![13, 5],
+            bits: 256,
+            kernels: 11,
+            window: 2,
+            word_dim: 300,
+            filters: 128,
+            projection: 128,
+            query_tokens: 32,
+        }
+    }
+}
+
+impl Config {
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: cannot read", path.display()))?;
+        let mut config: Self =
+            toml::from_str(&text).with_context(|| format!("{}: not understood", path.display()))?;
+        config.check().with_context(|| path.display().to_string())?;
+        config.resolve(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        becr_eval::parse_measures(&self.measures).context("measures")?;
+        unique("collections", self.collections.iter().map(|c| &c.name))?;
+        unique("tables", self.tables.iter().map(|t| &t.name))?;
+        let trained = self.trainings.iter().map(|training| &training.name);
+        unique(
+            "trainings and models",
+            trained.chain(self.models.iter().map(|m| &m.name)),
+        )?;
+        for table in &self.tables {
+            let rows = || table.rows.iter().map(|row| &row.name);
+            unique(&format!("rows of {}", table.name), rows())?;
+            for name in &table.against {
+                ensure!(
+                    rows().any(|row| row == name),
+                    "table {}: against names no row {name:?}",
+                    table.name
+                );
+            }
+            for name in &table.collections {
+                let known = self.collections.iter().any(|c| c.name == *name);
+                ensure!(
+                    known,
+                    "table {}: there is no collection {name:?}",
+                    table.name
+                );
+            }
+            for row in &table.rows {
+                let known = |name: &String| self.models.iter().any(|model| model.name == *name);
+                ensure!(
+                    row.model.as_ref().is_none_or(known),
+                    "table {}, row {:?}: there is no model {:?} in [[models]]",
+                    table.name,
+                    row.name,
+                    row.model
+                );
+                ensure!(
+                    row.model.is_some() || (row.rerank.is_empty() && row.baseline.is_none()),
+                    "table {}, row {:?}: name the model whose index has the texts",
+                    table.name,
+                    row.name
+                );
+            }
+        }
+        if let Some(workload) = &self.operations {
+            workload.check()?;
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        let absolute = |path: &mut PathBuf| *path = folder.join(&path);
+        absolute(&mut self.out);
+        for collection in &mut self.collections {
+            collection.corpus.iter_mut().for_each(absolute);
+            [
+                &mut collection.queries,
+                &mut collection.qrels,
+                &mut collection.run,
+            ]
+            .into_iter()
+            .for_each(absolute);
+        }
+        let trained: HashSet<PathBuf> = self
+            .trainings
+            .iter()
+            .map(|training| PathBuf::from(&training.name))
+            .collect();
+        let directory = |path: &mut PathBuf| {
+            let is_name =
+                path == Path::new("bundled") || path.to_str().is_some_and(|p| p.starts_with("hf:"));
+            if !trained.contains(path) && !is_name {
+                absolute(path);
+            }
+        };
+        self.trainings
+            .iter_mut()
+            .for_each(|training| absolute(&mut training.config));
+        self.models
+            .iter_mut()
+            .for_each(|model| directory(&mut model.model));
+        let rows = self.tables.iter_mut().flat_map(|table| &mut table.rows);
+        rows.filter_map(|row| row.baseline.as_mut())
+            .for_each(directory);
+    }
+}
+
+impl Workload {
+    fn check(&self) -> anyhow::Result<()> {
+        let numbers = [
+            self.documents,
+            self.tokens,
+            self.dim,
+            self.layers,
+            self.bits,
+            self.kernels,
+            self.word_dim,
+            self.filters,
+            self.projection,
+            self.query_tokens,
+        ];
+        let all = numbers.iter().chain(&self.query_words).chain(&self.kept);
+        ensure!(
+            all.clone().all(|n| (1..=1 << 20).contains(n)),
+            "[operations]: expected numbers from 1 to 2^20"
+        );
+        Ok(())
+    }
+}
+
+/// Names become files: letters, digits, and few other characters.
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> anyhow::Result<()> {
+    let mut seen = HashSet::new();
+    for name in names {
+        let plain = what.starts_with("rows")
+            || name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        ensure!(
+            !name.is_empty() && plain,
+            "{what}: {name:?} is no name: use letters, digits, - _ and ."
+        );
+        ensure!(
+            seen.insert(name),
+            "{what}: there are two of the name {name:?}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! `becr tables`: the tables of an evaluation, from one file that says what is compared on what.
+//!
+//! Every figure comes from a run file that is kept, and every run from a command that the table names. What was done
+//! before is not done again: a step is known by its command and by what it reads (`steps.rs`).
+
+mod config;
+mod operations;
+mod relevance;
+mod steps;
+
+use crate::output;
+use config::Config;
+use relevance::Relevance;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use steps::Steps;
+
+/// Make the tables of an evaluation
+///
+/// A TOML file names collections, models, trainings and tables. Trainings, models,
+/// indexes and runs that are missing are made by the commands that the footers of the
+/// tables name; tables go out as Markdown and CSV. Asked again with nothing changed, it
+/// makes nothing and writes the same bytes. crates/becr-cli/configs/tables.toml is an
+/// example with comments: relevance, components switched off, bits and layers, and
+/// operations counted from shapes.
+///
+/// Examples:
+///
+///   becr tables tables.toml
+///
+///   becr tables tables.toml --check
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Args {
+    /// The file.
+    config: PathBuf,
+    /// Make nothing: fail if a step or a table is missing or no longer what the file says.
+    #[arg(long)]
+    check: bool,
+    /// Print what was done as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let config = Config::read(&args.config)?;
+    std::fs::create_dir_all(&config.out)?;
+    let mut steps = Steps::open(&config.out, args.check)?;
+    for table in &config.tables {
+        let made = Relevance::make(&config, table, &mut steps)?;
+        write(&config.out, &table.name, &made.markdown(), args.check)?;
+        write_file(
+            &config.out.join(format!("{}.csv", table.name)),
+            &made.csv(),
+            args.check,
+        )?;
+    }
+    if let Some(workload) = &config.operations {
+        let rows = operations::count(workload);
+        write(
+            &config.out,
+            "operations",
+            &operations::markdown(workload, &rows),
+            args.check,
+        )?;
+        write_file(
+            &config.out.join("operations.csv"),
+            &operations::csv(&rows),
+            args.check,
+        )?;
+    }
+    let (out, done, kept) = (&config.out, steps.done, steps.kept);
+    match args.json {
+        true => output::json(&serde_json::json!({
+            "out": out,
+            "steps_done": done,
+            "steps_done_before": kept,
+        }))?,
+        false => output::note(format_args!(
+            "{}: {done} steps done, {kept} were done before",
+            out.display()
+        )),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(out: &Path, name: &str, text: &str, check: bool) -> anyhow::Result<()> {
+    write_file(&out.join(format!("{name}.md")), text, check)
+}
+
+/// Writes a file unless it is as it should be.
+fn write_file(path: &Path, text: &str, check: bool) -> anyhow::Result<()> {
+    if std::fs::read_to_string(path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    anyhow::ensure!(
+        !check,
+        "{}: is missing or not what the runs say; run the same command without --check",
+        path.display()
+    );
+    becr_eval::write_atomically(path, |out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}

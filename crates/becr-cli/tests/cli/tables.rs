@@ -1,0 +1,184 @@
+//! `becr tables`: made once, and the same to the last byte from then on.
+
+use crate::becr;
+use crate::full::run;
+use crate::ranked::ranked;
+use std::fs;
+use std::path::Path;
+
+const TABLES: &str = r#"
+out = "tables"
+measures = "nDCG@10 P@5"
+
+[[collections]]
+name = "own"
+corpus = ["all.jsonl"]
+queries = "queries.tsv"
+qrels = "qrels.txt"
+run = "bm25.run"
+
+[[models]]
+name = "b256"
+model = "model"
+
+[[models]]
+name = "b64"
+model = "model"
+prepare = ["--bits", "64", "--keep-head"]
+
+[[tables]]
+name = "rq4"
+title = "Components"
+against = ["BM25"]
+rows = [
+  { name = "BM25" },
+  { name = "BECR", model = "b256" },
+  { name = "no deep", model = "b256", rerank = ["--without", "deep"] },
+]
+
+[[tables]]
+name = "rq5"
+title = "Bits"
+bytes = true
+rows = [
+  { name = "raw", model = "b256", rerank = ["--raw"] },
+  { name = "256", model = "b256" },
+  { name = "64", model = "b64" },
+]
+
+[operations]
+"#;
+
+fn prepared() -> tempfile::TempDir {
+    let folder = ranked();
+    let path = folder.path();
+    let search = "search index --queries queries.tsv --run-out bm25.run --first-stage --k 20";
+    run(path, &search.split(' ').collect::<Vec<_>>());
+    let judged = (1..5).flat_map(|q| (0..8).map(move |n| format!("{q} 0 d{} {}\n", n * q, n % 2)));
+    fs::write(path.join("qrels.txt"), judged.collect::<String>()).unwrap();
+    fs::write(path.join("tables.toml"), TABLES).unwrap();
+    folder
+}
+
+const FILES: [&str; 6] = [
+    "rq4.md",
+    "rq4.csv",
+    "rq5.md",
+    "rq5.csv",
+    "operations.md",
+    "operations.csv",
+];
+
+fn contents(folder: &Path) -> Vec<Vec<u8>> {
+    let read = |name: &str| fs::read(folder.join("tables").join(name)).unwrap();
+    FILES.map(read).to_vec()
+}
+
+#[test]
+fn tables_are_made_once() {
+    let folder = prepared();
+    let folder = folder.path();
+    let early = becr(folder, &["tables", "tables.toml", "--check"]);
+    assert_eq!(early.code, Some(1));
+    assert!(early.stderr.contains("without --check"), "{}", early.stderr);
+    let told = run(folder, &["tables", "tables.toml"]).stderr;
+    // A prepared model, two indexes, four runs: BECR with 256 bits is in both tables.
+    assert!(told.contains("7 steps done, 3 were done before"), "{told}");
+    let made = contents(folder);
+    let again = run(folder, &["tables", "tables.toml"]).stderr;
+    assert!(again.contains("0 steps done"), "{again}");
+    assert_eq!(contents(folder), made);
+    // Runs are what figures come from: indexes and models may go.
+    fs::remove_dir_all(folder.join("tables/indexes")).unwrap();
+    fs::remove_dir_all(folder.join("tables/models")).unwrap();
+    run(folder, &["tables", "tables.toml", "--check"]);
+    assert_eq!(contents(folder), made);
+
+    // Every figure is that of `becr eval` on the run it names.
+    let csv = fs::read_to_string(folder.join("tables/rq5.csv")).unwrap();
+    let mut compared = 0;
+    for line in csv.lines().skip(1).filter(|line| line.contains("nDCG@10")) {
+        let cells: Vec<&str> = line.split(',').map(|cell| cell.trim_matches('"')).collect();
+        let path = format!("tables/runs/{}", cells[4]);
+        let eval = [
+            "eval",
+            "--qrels",
+            "qrels.txt",
+            "--run",
+            &path,
+            "--measures",
+            "nDCG@10",
+            "--complete",
+            "--json",
+        ];
+        // As text: a parser may round the last digit.
+        let told = run(folder, &eval).stdout;
+        assert!(told.contains(cells[3]), "{line}: {told}");
+        compared += 1;
+    }
+    assert_eq!(compared, 3);
+    let text = fs::read_to_string(folder.join("tables/rq5.md")).unwrap();
+    assert!(
+        text.contains("becr model prepare model --out tables/models/b64 --bits 64 --keep-head"),
+        "{text}"
+    );
+    let bytes = |row: &str| -> u64 {
+        let line = text.lines().find(|line| line.starts_with(row)).unwrap();
+        line.split('|').nth(4).unwrap().trim().parse().unwrap()
+    };
+    assert!(bytes("| 64 |") < bytes("| 256 |"), "{text}");
+
+    // Other judgements change tables and no run; other queries change runs.
+    fs::write(folder.join("qrels.txt"), "1 0 d1 1\n2 0 d3 1\n").unwrap();
+    let judged = run(folder, &["tables", "tables.toml"]).stderr;
+    assert!(judged.contains("0 steps done"), "{judged}");
+    assert_ne!(contents(folder), made);
+    fs::write(
+        folder.join("queries.tsv"),
+        "1\triver bank\n2\tmoney\n3\tzebra\n4\tboat\n",
+    )
+    .unwrap();
+    let stale = becr(folder, &["tables", "tables.toml", "--check"]);
+    assert_eq!(stale.code, Some(1), "{}", stale.stdout);
+    let redone = run(folder, &["tables", "tables.toml"]).stderr;
+    assert!(redone.contains("7 steps done"), "{redone}");
+}
+
+#[test]
+fn what_makes_no_sense_is_said() {
+    let folder = prepared();
+    let folder = folder.path();
+    for (from, to, told) in [
+        (
+            "against = [\"BM25\"]",
+            "against = [\"BM26\"]",
+            "against names no row \"BM26\"",
+        ),
+        ("model = \"b64\"", "model = \"b32\"", "there is no model"),
+        (
+            "name = \"b64\"",
+            "name = \"b256\"",
+            "two of the name \"b256\"",
+        ),
+        ("name = \"rq5\"", "name = \"../rq5\"", "is no name"),
+        ("P@5", "P@x", "measures"),
+        ("bytes = true", "byte = true", "unknown field `byte`"),
+        (
+            "[operations]",
+            "[operations]\ntokens = 0",
+            "expected numbers",
+        ),
+        ("\"--bits\", \"64\"", "\"--bits\", \"6x\"", "model prepare"),
+        ("bm25.run", "nowhere.run", "nowhere.run"),
+    ] {
+        fs::write(folder.join("t.toml"), TABLES.replace(from, to)).unwrap();
+        let outcome = becr(folder, &["tables", "t.toml"]);
+        assert_eq!(outcome.code, Some(1), "{told}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(told), "{told}: {}", outcome.stderr);
+    }
+    assert!(
+        becr(folder, &["tables", "nowhere.toml"])
+            .stderr
+            .contains("nowhere.toml")
+    );
+}

@@ -1,0 +1,161 @@
+//! What can be chosen about a baseline.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Which model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BaselineKind {
+    /// Kernels over the cosines of word vectors.
+    Knrm,
+    /// The same over vectors of word n-grams.
+    ConvKnrm,
+    /// A cross-encoder: a linear layer on `[CLS]`.
+    Bert,
+    /// Kernels over all layers of a cross-encoder, joined with `[CLS]`.
+    CedrKnrm,
+    /// Late interaction: the best match of every query token, added up.
+    Colbert,
+}
+
+impl BaselineKind {
+    /// Whether it reads words by a table of vectors, and so needs no encoder.
+    pub fn reads_words(self) -> bool {
+        matches!(self, Self::Knrm | Self::ConvKnrm)
+    }
+}
+
+impl fmt::Display for BaselineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Knrm => "KNRM",
+            Self::ConvKnrm => "CONV-KNRM",
+            Self::Bert => "BERT",
+            Self::CedrKnrm => "CEDR-KNRM",
+            Self::Colbert => "ColBERT",
+        })
+    }
+}
+
+/// A baseline to train: the section `[baseline]`. The defaults are those of the papers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineConfig {
+    /// Which model.
+    pub kind: BaselineKind,
+    /// Word vectors of KNRM and CONV-KNRM, in GloVe's format or in word2vec's, text or binary. Without a file they are
+    /// learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<PathBuf>,
+    /// Whether word vectors stay as they are; by default those of a file do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_vectors: Option<bool>,
+    /// Length of learned word vectors.
+    #[serde(default = "dimensions")]
+    pub dimensions: usize,
+    /// At most so many words have a vector: the first of a file, the most frequent of the training documents.
+    #[serde(default = "max_words")]
+    pub max_words: usize,
+    /// CONV-KNRM's n-grams have 1 … so many words.
+    #[serde(default = "ngrams")]
+    pub ngrams: usize,
+    /// Filters of each of CONV-KNRM's convolutions.
+    #[serde(default = "filters")]
+    pub filters: usize,
+    /// Length of ColBERT's projected vectors.
+    #[serde(default = "projection")]
+    pub projection: usize,
+    /// Whether BERT has a pooler (a layer with tanh) before the linear layer. With one, the directory is a Hugging Face
+    /// sequence classifier, which `becr rerank --cross-encoder` takes as well; the paper has none.
+    #[serde(default)]
+    pub pooler: bool,
+    /// Queries are cut after so many words or WordPieces; ColBERT's are filled up to it with `[MASK]`.
+    #[serde(default = "query_tokens")]
+    pub query_tokens: usize,
+    /// Documents are cut after so many words or WordPieces. What does not fit into one sequence is split evenly.
+    #[serde(default = "max_document_tokens")]
+    pub max_document_tokens: usize,
+}
+
+fn dimensions() -> usize {
+    300
+}
+
+fn max_words() -> usize {
+    400_000
+}
+
+fn ngrams() -> usize {
+    3
+}
+
+fn filters() -> usize {
+    128
+}
+
+fn projection() -> usize {
+    128
+}
+
+fn query_tokens() -> usize {
+    32
+}
+
+fn max_document_tokens() -> usize {
+    800
+}
+
+impl BaselineConfig {
+    /// The defaults of a kind.
+    pub fn new(kind: BaselineKind) -> Self {
+        Self {
+            kind,
+            vectors: None,
+            fixed_vectors: None,
+            dimensions: dimensions(),
+            max_words: max_words(),
+            ngrams: ngrams(),
+            filters: filters(),
+            projection: projection(),
+            pooler: false,
+            query_tokens: query_tokens(),
+            max_document_tokens: max_document_tokens(),
+        }
+    }
+
+    /// Whether word vectors stay as they are.
+    pub(crate) fn keeps_vectors(&self) -> bool {
+        self.fixed_vectors.unwrap_or(self.vectors.is_some())
+    }
+
+    /// Refuses what makes no sense.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (name, value, most) in [
+            ("dimensions", self.dimensions, 4096),
+            ("max_words", self.max_words, 10_000_000),
+            ("ngrams", self.ngrams, 8),
+            ("filters", self.filters, 4096),
+            ("projection", self.projection, 4096),
+            ("query_tokens", self.query_tokens, 512),
+            ("max_document_tokens", self.max_document_tokens, 1_000_000),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(format!(
+                    "[baseline] {name}: expected 1 to {most}, found {value}"
+                ));
+            }
+        }
+        let kind = self.kind;
+        if self.vectors.is_some() && !kind.reads_words() {
+            return Err(format!(
+                "[baseline] vectors: {kind} has no table of word vectors; leave it out"
+            ));
+        }
+        if self.pooler && kind != BaselineKind::Bert {
+            return Err(format!("[baseline] pooler: {kind} has none; leave it out"));
+        }
+        Ok(())
+    }
+}
