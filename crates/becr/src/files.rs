@@ -35,7 +35,9 @@ impl IndexFiles {
             return None;
         };
         let path = PathBuf::from("model").join(name);
-        let found = files.iter().find(|(known, _)| PathBuf::from(known) == path);
+        let found = files
+            .iter()
+            .find(|(known, _)| std::path::Path::new(known) == path);
         found.map(|(_, bytes)| &bytes[..])
     }
 
