@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 import pathlib
-import re
 import pickle
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
