@@ -5,138 +5,20 @@ Usage: command.py BECR MODULE. Fails with the first thing that does not hold.
 
 import json
 import os
-import shutil
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 
-BECR, MODULE = (os.path.abspath(path) for path in sys.argv[1:3])
-SAMPLE = os.path.join(os.path.dirname(__file__), "../../crates/becr-cli/sample")
-CORPUS, QUERIES = (os.path.abspath(os.path.join(SAMPLE, name)) for name in ("corpus.jsonl", "queries.tsv"))
-FOLDER = tempfile.mkdtemp(prefix="becr-cluster-")
-STARTED = []
+from nodes import CORPUS, FOLDER, QUERIES, Command, Node, cluster, end, read, same, says, url
 
-
-def free_port():
-    """A port whose cluster bus, 10,000 above, is free too."""
-    while True:
-        with socket.socket() as one, socket.socket() as bus:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
-            if port > 55_000:
-                continue
-            try:
-                bus.bind(("127.0.0.1", port + 10_000))
-            except OSError:
-                continue
-            return port
-
-
-def node(*settings):
-    """Starts a server; gives its port and its process."""
-    port = free_port()
-    folder = tempfile.mkdtemp(dir=FOLDER)
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, *settings]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    STARTED.append(process)
-    for _ in range(500):
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return port, process
-        except OSError:
-            time.sleep(0.02)
-    raise SystemExit("redis-server does not start")
-
-
-def ask(port, *words):
-    return subprocess.run(["redis-cli", "-p", str(port), *words], capture_output=True, text=True, check=True).stdout
-
-
-def cluster(*settings):
-    """Three masters, each with a replica."""
-    nodes = [node("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", *settings) for _ in range(6)]
-    create = ["redis-cli", "--cluster", "create", *(f"127.0.0.1:{port}" for port, _ in nodes)]
-    subprocess.run([*create, "--cluster-replicas", "1", "--cluster-yes"], check=True, stdout=subprocess.DEVNULL)
-    for _ in range(300):
-        states = [ask(port, "cluster", "info") + ask(port, "info", "replication") for port, _ in nodes]
-        whole = ["cluster_state:ok" in s and ("connected_slaves:1" in s or "master_link_status:up" in s) for s in states]
-        if all(whole):
-            return nodes
-        time.sleep(0.2)
-    raise SystemExit("the cluster does not come up")
-
-
-def url(nodes, name):
-    return f"redis://{','.join(f'127.0.0.1:{port}' for port, _ in nodes[:3])}/{name}"
-
-
-def becr(*words, fails=False, env=None):
-    """Runs the command; gives standard output, or standard error where it is to fail."""
-    done = subprocess.run([BECR, "--quiet", *words], cwd=FOLDER, capture_output=True, text=True, env={**os.environ, **(env or {})})
-    if (done.returncode != 0) != fails:
-        raise SystemExit(f"becr {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stderr if fails else done.stdout
-
-
-def same(found, expected, what):
-    if found != expected:
-        raise SystemExit(f"{what}: not the same\n{str(found)[:2000]}\n--- expected\n{str(expected)[:2000]}")
-    print(f"  {what}: the same")
-
-
-def says(text, *wanted):
-    for words in wanted:
-        if words not in text:
-            raise SystemExit(f"expected {words!r} in:\n{text}")
-    print(f"  said: {text.strip()}")
-
-
-def digest(index):
-    stats = json.loads(becr("stats", index, "--digest", "--json"))
-    return (stats["store"] or stats["cluster"])["digest"]
-
-
-def read(name):
-    with open(os.path.join(FOLDER, name), "rb") as file:
-        return file.read()
-
-
-class Serving:
-    """A server of the command, on a port of its own."""
-
-    def __init__(self, *words):
-        command = [BECR, "serve", *words, "--listen", "127.0.0.1:0", "--log", "off"]
-        self.process = subprocess.Popen(command, cwd=FOLDER, stdout=subprocess.PIPE, text=True)
-        STARTED.append(self.process)
-        self.address = self.process.stdout.readline().strip()
-        if not self.address:
-            raise SystemExit(f"becr serve {' '.join(words)} does not start")
-
-    def ask(self, path, body=None):
-        """Status and answer."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        if self.process.wait(20) != 0:
-            raise SystemExit("the server did not end in good order")
+becr = Command(sys.argv[1])
+MODULE = os.path.abspath(sys.argv[2])
+digest = becr.digest
 
 
 def scored(nodes):
     """How often the nodes were asked to score."""
-    lines = [line for port, _ in nodes for line in ask(port, "info", "commandstats").splitlines()]
+    lines = [line for node in nodes for line in node.ask("info", "commandstats").splitlines()]
     return sum(int(line.split("calls=")[1].split(",")[0]) for line in lines if line.lower().startswith("cmdstat_becr.score"))
 
 
@@ -202,22 +84,18 @@ def serving(nodes, store):
     documents = [{"id": line.split()[2], "score": float(line.split()[4])} for line in
                  read("bm25.run").decode().splitlines() if line.split()[0] == read("bm25.run").decode().split()[0]]
     body = {"query": "dog in hot car", "documents": [*documents, {"id": "nobody"}]}
-    servers = [Serving("sample.becr"), Serving(store), Serving(store, "--no-module"), Serving(store, "--first-stage", "sample.becr")]
+    servers = [becr.serve(*words) for words in (["sample.becr"], [store], [store, "--no-module"], [store, "--first-stage", "sample.becr"])]
     embedded, shared, reading, beside = servers
     same(shared.ask("/health"), (200, {"status": "ok"}), "/health")
     same(shared.ask("/ready"), (200, {"status": "ready"}), "/ready")
     info = shared.ask("/info")[1]
     same((info["indexes"][0]["documents"], info["first_stage"]), (len(open(CORPUS).readlines()), "none"), "/info")
 
-    def results(server, body=body):
-        status, answer = server.ask("/v2/rerank", body)
-        return answer["results"] if status == 200 else (status, answer["error"])
-
-    expected = results(embedded)
+    expected = embedded.results(body)
     for server, name in ((shared, "one"), (reading, "another that reads"), (beside, "a third")):
-        same(results(server), expected, f"/v2/rerank of {name}")
+        same(server.results(body), expected, f"/v2/rerank of {name}")
     texts = {"query": "dog in hot car", "documents": ["A dog was left in a car.", documents[0], "Tea wants hot water."]}
-    same(results(shared, texts), results(embedded, texts), "/v2/rerank with texts")
+    same(shared.results(texts), embedded.results(texts), "/v2/rerank with texts")
     search = {"query": "dog in hot car", "k": 5}
     same(shared.ask("/search", search)[1]["error"], "no_first_stage", "/search without a first stage")
     same(beside.ask("/search", search)[1]["results"], embedded.ask("/search", search)[1]["results"], "/search with one")
@@ -225,14 +103,14 @@ def serving(nodes, store):
     same(beside.ask("/explain", explain)[1]["documents"], embedded.ask("/explain", explain)[1]["documents"], "/explain")
 
     # A master dies under load: right answers or clear errors, and right answers again without a restart.
-    master = next(process for port, process in nodes if "role:master" in ask(port, "info", "replication"))
+    master = next(node for node in nodes if node.is_master())
     counts, last_good, over = {"good": 0, "refused": 0}, [0.0], threading.Event()
     wrong = []
 
     def load():
         while not over.is_set():
             begun = time.time()
-            answer = results(shared)
+            answer = shared.results(body)
             if answer == expected:
                 counts["good"] += 1
                 last_good[0] = time.time()
@@ -273,30 +151,29 @@ def benchmark(nodes):
 
 def builds():
     """From a corpus into a node; a node that is full says so, and the same command goes on when there is room."""
-    port, _ = node("--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
-    store = f"redis://127.0.0.1:{port}/built"
+    node = Node("--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
+    store = url([node], "built")
     command = ("index", CORPUS, "--out", store)
     says(becr(*command, fails=True), "maxmemory", "stays in built.becr-export", "goes on where it stopped")
     says(becr("stats", store, fails=True), "no index of this name")
-    ask(port, "config", "set", "maxmemory", "0")
+    node.ask("config", "set", "maxmemory", "0")
     done = json.loads(becr(*command, "--json"))
     same(digest(store), digest("sample.becr"), "digest of the build that was gone on with")
     same(os.path.exists(os.path.join(FOLDER, "built.becr-export")), False, "what was built beside is removed")
     same(0 < done["written"] < done["rows"], True, "what was written before is not written again")
     # A writer that died holds the lease for a while: it is waited for.
-    ask(port, "set", "becr:{built}:lease", "999999", "px", "2000")
+    node.ask("set", "becr:{built}:lease", "999999", "px", "2000")
     begun = time.time()
     becr("export", "sample.becr", store)
     same(time.time() - begun > 1.5, True, "the lease of a dead writer is waited for")
     same(digest(store), digest("sample.becr"), "digest of an export in the place of another")
-    ask(port, "config", "set", "maxmemory-policy", "allkeys-lru", "maxmemory", "100mb")
+    node.ask("config", "set", "maxmemory-policy", "allkeys-lru", "maxmemory", "100mb")
     says(becr("export", "sample.becr", store, fails=True), "noeviction")
 
 
 def main():
     try:
-        module = ["--loadmodule", MODULE] if os.path.exists(MODULE) else []
-        nodes = cluster(*module)
+        nodes = cluster(*(["--loadmodule", MODULE] if os.path.exists(MODULE) else []))
         store = rankings(nodes)
         kinds(nodes)
         benchmark(nodes)
@@ -304,15 +181,7 @@ def main():
         builds()
         print("the command and the cluster agree")
     finally:
-        for process in STARTED:
-            if process.poll() is None:
-                process.terminate()
-        for process in STARTED:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        shutil.rmtree(FOLDER, ignore_errors=True)
+        end()
 
 
 main()

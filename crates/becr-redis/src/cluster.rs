@@ -3,16 +3,14 @@
 //! [`Cluster::start`] sends, [`Cluster::finish`] receives: between them the caller may work on what came before. Requests
 //! must be harmless when they are repeated: an answer that got lost is asked for again.
 
+use crate::connections::{Connections, Deadline};
 use crate::slots::Topology;
 use crate::{Address, ClusterError, Node, Options};
-use redis::{Connection, RedisError, ServerError, ServerErrorKind, Value};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use redis::{Connection, ServerError, ServerErrorKind, Value};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Connections to a node that are kept for the next one who asks.
-const IDLE: usize = 16;
 /// The pause before a second try, which then doubles.
 const PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
@@ -35,20 +33,16 @@ pub struct Traffic {
     pub pipelines: u64,
 }
 
-/// The nodes of a cluster and connections to them. Shared between threads; each takes connections of its own.
+/// The nodes of a cluster and connections to them. Shared between threads.
 pub(crate) struct Cluster {
-    address: Address,
-    options: Options,
+    connections: Connections,
     topology: RwLock<Option<Arc<Topology>>>,
-    idle: Mutex<HashMap<Node, Vec<Connection>>>,
-    sent: AtomicU64,
-    received: AtomicU64,
-    pipelines: AtomicU64,
 }
 
 /// Requests that were sent and not yet answered.
 pub(crate) struct InFlight {
     begun: Instant,
+    deadline: Deadline,
     parts: Vec<Part>,
     /// Requests that could not be sent, by place.
     failed: Vec<(usize, Fault)>,
@@ -63,42 +57,51 @@ struct Part {
     replicas: Option<usize>,
 }
 
-/// Why a request is to be sent again.
+/// Why a request was not answered.
 #[derive(Debug, Clone)]
-enum Fault {
-    /// To this node alone, for this time.
+pub(crate) enum Fault {
+    /// To be sent to this node alone, for this time.
     Ask(Node, String),
-    /// After a look at who has which slots.
+    /// To be sent again after a look at who has which slots.
     Again(String),
+    /// Not to be sent again: the node does not let us in.
+    Login { node: String, message: String },
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Fault {
+    pub(crate) fn login(node: &Node, message: String) -> Self {
+        let node = node.to_string();
+        Self::Login { node, message }
+    }
+
+    /// What is told when there is no time left.
+    fn into_error(self, waited: Duration) -> ClusterError {
+        match self {
+            Self::Ask(_, last) | Self::Again(last) => ClusterError::Unreachable { waited, last },
+            Self::Login { node, message } => ClusterError::Login { node, message },
+        }
+    }
 }
 
 impl Cluster {
     pub(crate) fn new(address: Address, options: Options) -> Self {
         Self {
-            address,
-            options,
+            connections: Connections::new(address, options),
             topology: RwLock::default(),
-            idle: Mutex::default(),
-            sent: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-            pipelines: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.options
+        self.connections.options()
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
-        Traffic {
-            sent: self.sent.load(Ordering::Relaxed),
-            received: self.received.load(Ordering::Relaxed),
-            pipelines: self.pipelines.load(Ordering::Relaxed),
-        }
+        self.connections.traffic()
+    }
+
+    /// The end of a question that is asked now.
+    fn deadline(&self, limit: Duration) -> Deadline {
+        Deadline::after(limit, self.options().response_limit)
     }
 
     /// One request and its answer.
@@ -114,13 +117,12 @@ impl Cluster {
 
     /// The same for writes: every node's replicas have taken them before this returns.
     pub(crate) fn write(&self, requests: &[Request]) -> Result<Vec<Value>, ClusterError> {
-        let flight = self.send(requests, &(0..requests.len()).collect::<Vec<_>>(), true);
-        self.receive(flight, requests, true, self.options.write_time_limit)
+        self.receive(self.begin(requests, true), requests, true)
     }
 
     /// Sends requests, each to the master of its slot, without waiting for answers.
     pub(crate) fn start(&self, requests: &[Request]) -> InFlight {
-        self.send(requests, &(0..requests.len()).collect::<Vec<_>>(), false)
+        self.begin(requests, false)
     }
 
     /// Waits for the answers, in the order of the requests. What moved or fell is asked again until the time limit.
@@ -129,19 +131,34 @@ impl Cluster {
         flight: InFlight,
         requests: &[Request],
     ) -> Result<Vec<Value>, ClusterError> {
-        self.receive(flight, requests, false, self.options.time_limit)
+        self.receive(flight, requests, false)
     }
 
-    fn send(&self, requests: &[Request], places: &[usize], is_write: bool) -> InFlight {
+    fn begin(&self, requests: &[Request], is_write: bool) -> InFlight {
+        let limit = match is_write {
+            true => self.options().write_time_limit,
+            false => self.options().time_limit,
+        };
+        let places: Vec<usize> = (0..requests.len()).collect();
+        self.send(requests, &places, is_write, self.deadline(limit))
+    }
+
+    fn send(
+        &self,
+        requests: &[Request],
+        places: &[usize],
+        is_write: bool,
+        deadline: Deadline,
+    ) -> InFlight {
         let mut flight = InFlight {
             begun: Instant::now(),
+            deadline,
             parts: Vec::new(),
             failed: Vec::new(),
         };
-        let topology = match self.topology() {
+        let topology = match self.topology(deadline) {
             Ok(topology) => topology,
-            Err(last) => {
-                let fault = Fault::Again(last);
+            Err(fault) => {
                 flight.failed = places.iter().map(|&at| (at, fault.clone())).collect();
                 return flight;
             }
@@ -162,24 +179,23 @@ impl Cluster {
             places
                 .iter()
                 .for_each(|&at| bytes.extend_from_slice(&requests[at].bytes));
-            let replicas = self.options.replicas.unwrap_or(*replicas);
+            let replicas = self.options().replicas.unwrap_or(*replicas);
             let replicas = (is_write && replicas > 0).then_some(replicas);
             if let Some(replicas) = replicas {
-                let limit = self.options.response_limit.as_millis() as u64 * 3 / 4;
+                let limit = self.options().response_limit.as_millis() as u64 * 3 / 4;
                 let mut wait = redis::cmd("WAIT");
                 wait.arg(replicas)
                     .arg(limit)
                     .write_packed_command(&mut bytes);
             }
-            match self.send_to(node, &bytes) {
+            match self.connections.send(node, &bytes, deadline) {
                 Ok(connection) => flight.parts.push(Part {
                     node: node.clone(),
                     connection,
                     places,
                     replicas,
                 }),
-                Err(error) => {
-                    let fault = Fault::Again(format!("{node}: {error}"));
+                Err(fault) => {
                     let failed = places.into_iter().map(|place| (place, fault.clone()));
                     flight.failed.extend(failed);
                 }
@@ -188,67 +204,31 @@ impl Cluster {
         flight
     }
 
-    /// Sends bytes over a connection that was kept, or, if that is broken, over a new one.
-    fn send_to(&self, node: &Node, bytes: &[u8]) -> Result<Connection, RedisError> {
-        self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.pipelines.fetch_add(1, Ordering::Relaxed);
-        let kept = lock(&self.idle).get_mut(node).and_then(Vec::pop);
-        if let Some(mut connection) = kept
-            && connection.send_packed_command(bytes).is_ok()
-        {
-            return Ok(connection);
-        }
-        let mut connection = self.connect(node)?;
-        connection.send_packed_command(bytes)?;
-        Ok(connection)
-    }
-
-    fn connect(&self, node: &Node) -> Result<Connection, RedisError> {
-        let client = redis::Client::open(self.address.url(node))?;
-        let connection = client.get_connection_with_timeout(self.options.connect_limit)?;
-        connection.set_read_timeout(Some(self.options.response_limit))?;
-        connection.set_write_timeout(Some(self.options.response_limit))?;
-        Ok(connection)
-    }
-
-    fn keep(&self, node: Node, connection: Connection) {
-        let mut idle = lock(&self.idle);
-        let kept = idle.entry(node).or_default();
-        if kept.len() < IDLE {
-            kept.push(connection);
-        }
-    }
-
     fn receive(
         &self,
         mut flight: InFlight,
         requests: &[Request],
         is_write: bool,
-        limit: Duration,
     ) -> Result<Vec<Value>, ClusterError> {
-        let begun = flight.begun;
+        let (begun, deadline) = (flight.begun, flight.deadline);
         let mut values = vec![Value::Nil; requests.len()];
         let mut pause = PAUSE;
         loop {
             let mut failed = std::mem::take(&mut flight.failed);
             for part in flight.parts.drain(..) {
-                self.receive_part(part, &mut values, &mut failed)?;
+                self.receive_part(part, &mut values, &mut failed, deadline)?;
             }
             let Some((_, last)) = failed.last() else {
                 return Ok(values);
             };
-            if begun.elapsed() + pause > limit {
-                let last = match last {
-                    Fault::Ask(_, message) | Fault::Again(message) => message.clone(),
-                };
-                let waited = begun.elapsed();
-                return Err(ClusterError::Unreachable { waited, last });
+            if matches!(last, Fault::Login { .. }) || deadline.is_within(pause) {
+                return Err(last.clone().into_error(begun.elapsed()));
             }
             let mut again = Vec::new();
             for (place, fault) in failed {
                 match fault {
-                    Fault::Again(_) => again.push(place),
-                    Fault::Ask(node, _) => match self.ask(&node, &requests[place]) {
+                    Fault::Again(_) | Fault::Login { .. } => again.push(place),
+                    Fault::Ask(node, _) => match self.ask(&node, &requests[place], deadline) {
                         Some(value) => values[place] = value,
                         None => again.push(place),
                     },
@@ -259,8 +239,8 @@ impl Cluster {
             }
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST_PAUSE);
-            self.refresh();
-            flight = self.send(requests, &again, is_write);
+            self.refresh(deadline);
+            flight = self.send(requests, &again, is_write, deadline);
         }
     }
 
@@ -270,15 +250,14 @@ impl Cluster {
         mut part: Part,
         values: &mut [Value],
         failed: &mut Vec<(usize, Fault)>,
+        deadline: Deadline,
     ) -> Result<(), ClusterError> {
         let node = &part.node;
         for (at, &place) in part.places.iter().enumerate() {
-            let received = part.connection.recv_response();
+            let received = self.connections.receive(&mut part.connection, deadline);
             let server = match received {
                 Ok(Value::ServerError(error)) => error,
                 Ok(value) => {
-                    self.received
-                        .fetch_add(wire_bytes(&value), Ordering::Relaxed);
                     values[place] = value;
                     continue;
                 }
@@ -292,7 +271,7 @@ impl Cluster {
             failed.push((place, fault(node, &server)?));
         }
         if let Some(expected) = part.replicas {
-            match part.connection.recv_response() {
+            match self.connections.receive(&mut part.connection, deadline) {
                 Ok(Value::Int(found)) if found >= expected as i64 => {}
                 Ok(Value::Int(found)) => {
                     let node = node.to_string();
@@ -309,83 +288,95 @@ impl Cluster {
                 }
             }
         }
-        self.keep(part.node, part.connection);
+        self.connections.keep(&part.node, part.connection);
         Ok(())
     }
 
     /// Asks a node that is about to get a slot.
-    fn ask(&self, node: &Node, request: &Request) -> Option<Value> {
+    fn ask(&self, node: &Node, request: &Request, deadline: Deadline) -> Option<Value> {
         let mut bytes = redis::cmd("ASKING").get_packed_command();
         bytes.extend_from_slice(&request.bytes);
-        let mut connection = self.send_to(node, &bytes).ok()?;
-        connection.recv_response().ok()?;
-        match connection.recv_response().ok()? {
+        let mut connection = self.connections.send(node, &bytes, deadline).ok()?;
+        self.connections.receive(&mut connection, deadline).ok()?;
+        match self.connections.receive(&mut connection, deadline).ok()? {
             Value::ServerError(_) => None,
             value => {
-                self.keep(node.clone(), connection);
+                self.connections.keep(node, connection);
                 Some(value)
             }
         }
     }
 
     /// Who has which slots, as far as is known; asked when first needed.
-    pub(crate) fn topology(&self) -> Result<Arc<Topology>, String> {
+    fn topology(&self, deadline: Deadline) -> Result<Arc<Topology>, Fault> {
         let known = self.topology.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(topology) = &*known {
             return Ok(topology.clone());
         }
         drop(known);
-        self.look_for_topology()
+        self.look_for_topology(deadline)
+    }
+
+    /// The same, for whoever can do without.
+    pub(crate) fn known_topology(&self) -> Option<Arc<Topology>> {
+        self.topology(self.deadline(self.options().time_limit)).ok()
     }
 
     /// Asks again. What goes wrong here shows in the next request.
-    fn refresh(&self) {
-        let _ = self.look_for_topology();
+    fn refresh(&self, deadline: Deadline) {
+        let _ = self.look_for_topology(deadline);
     }
 
-    fn look_for_topology(&self) -> Result<Arc<Topology>, String> {
+    fn look_for_topology(&self, deadline: Deadline) -> Result<Arc<Topology>, Fault> {
         let known = self.topology.read().unwrap_or_else(PoisonError::into_inner);
-        let mut nodes: Vec<Node> = known
-            .iter()
-            .flat_map(|t| t.masters.iter())
-            .map(|m| m.0.clone())
-            .collect();
+        let masters = known.iter().flat_map(|t| t.masters.iter());
+        let mut nodes: Vec<Node> = masters.map(|master| master.0.clone()).collect();
         drop(known);
-        nodes.extend(self.address.nodes.iter().cloned());
-        let mut last = String::new();
+        for node in &self.connections.address().nodes {
+            if !nodes.contains(node) {
+                nodes.push(node.clone());
+            }
+        }
+        // A node that hangs must not take the time of those that answer.
+        let each = deadline.with_step(self.options().connect_limit);
+        let mut last = Fault::Again("no node was asked".into());
         for node in &nodes {
-            match self.topology_of(node) {
+            match self.topology_of(node, each) {
                 Ok(topology) => {
                     let topology = Arc::new(topology);
-                    let mut known = self
-                        .topology
-                        .write()
-                        .unwrap_or_else(PoisonError::into_inner);
-                    *known = Some(topology.clone());
+                    let known = self.topology.write();
+                    *known.unwrap_or_else(PoisonError::into_inner) = Some(topology.clone());
                     return Ok(topology);
                 }
-                Err(error) => last = format!("{node}: {error}"),
+                Err(fault) => last = fault,
+            }
+            if deadline.is_within(Duration::from_nanos(1)) {
+                break;
             }
         }
         Err(last)
     }
 
-    fn topology_of(&self, node: &Node) -> Result<Topology, String> {
+    fn topology_of(&self, node: &Node, deadline: Deadline) -> Result<Topology, Fault> {
         let bytes = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
-        let mut connection = self.send_to(node, &bytes).map_err(|e| e.to_string())?;
-        match connection.recv_response() {
+        let mut connection = self.connections.send(node, &bytes, deadline)?;
+        let again = |message: String| Fault::Again(format!("{node}: {message}"));
+        match self.connections.receive(&mut connection, deadline) {
             // A server that is no cluster has everything.
             Ok(Value::ServerError(error)) if says(&error, "cluster support disabled") => {
-                self.keep(node.clone(), connection);
+                self.connections.keep(node, connection);
                 Ok(Topology::single(node.clone()))
             }
-            Ok(Value::ServerError(error)) => Err(told(&error)),
-            Ok(reply) => {
-                self.keep(node.clone(), connection);
-                let read = Topology::read(&reply, node);
-                read.ok_or_else(|| "it knows of no node that has slots".into())
+            Ok(Value::ServerError(error)) if matches!(error.code(), "NOAUTH" | "NOPERM") => {
+                Err(Fault::login(node, told(&error)))
             }
-            Err(error) => Err(error.to_string()),
+            Ok(Value::ServerError(error)) => Err(again(told(&error))),
+            Ok(reply) => {
+                self.connections.keep(node, connection);
+                let read = Topology::read(&reply, node);
+                read.ok_or_else(|| again("it knows of no node that has slots".into()))
+            }
+            Err(error) => Err(again(error.to_string())),
         }
     }
 
@@ -396,15 +387,15 @@ impl Cluster {
         if !flight.failed.is_empty() {
             return None;
         }
+        // One try of several: whoever asks has another way, which needs its time.
+        let deadline = self.deadline(self.options().response_limit);
         let mut values = vec![Value::Nil; requests.len()];
         for mut part in flight.parts.drain(..) {
             for &place in &part.places {
-                let value = part.connection.recv_response().ok()?;
-                self.received
-                    .fetch_add(wire_bytes(&value), Ordering::Relaxed);
-                values[place] = value;
+                let received = self.connections.receive(&mut part.connection, deadline);
+                values[place] = received.ok()?;
             }
-            self.keep(part.node, part.connection);
+            self.connections.keep(&part.node, part.connection);
         }
         Some(values)
     }
@@ -416,26 +407,24 @@ impl Cluster {
             &mut dyn FnMut(&redis::Cmd) -> Result<Value, ClusterError>,
         ) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
-        let unreachable = |last: String| ClusterError::Unreachable {
-            waited: self.options.connect_limit,
-            last,
-        };
-        let topology = self.topology().map_err(unreachable)?;
+        let begun = Instant::now();
+        let error = |fault: Fault| fault.into_error(begun.elapsed());
+        let whole = self.deadline(self.options().time_limit);
+        let topology = self.topology(whole).map_err(error)?;
         for (node, _) in &topology.masters {
-            let failed = |error: RedisError| unreachable(format!("{node}: {error}"));
-            let mut connection = self.connect(node).map_err(failed)?;
             ask(&mut |command| {
+                let deadline = self.deadline(self.options().time_limit);
                 let bytes = command.get_packed_command();
-                self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                connection.send_packed_command(&bytes).map_err(failed)?;
-                match connection.recv_response().map_err(failed)? {
+                let sent = self.connections.send(node, &bytes, deadline);
+                let mut connection = sent.map_err(error)?;
+                let received = self.connections.receive(&mut connection, deadline);
+                match received.map_err(|e| error(Fault::Again(format!("{node}: {e}"))))? {
                     Value::ServerError(error) => Err(ClusterError::Refused {
                         node: node.to_string(),
                         message: told(&error),
                     }),
                     value => {
-                        self.received
-                            .fetch_add(wire_bytes(&value), Ordering::Relaxed);
+                        self.connections.keep(node, connection);
                         Ok(value)
                     }
                 }
@@ -498,17 +487,6 @@ fn says(error: &ServerError, words: &str) -> bool {
             .is_some_and(|details| details.contains(words))
 }
 
-/// Bytes of an answer as the protocol writes it.
-fn wire_bytes(value: &Value) -> u64 {
-    let digits = |n: usize| n.to_string().len() as u64;
-    match value {
-        Value::BulkString(bytes) => 5 + digits(bytes.len()) + bytes.len() as u64,
-        Value::Array(items) => 3 + digits(items.len()) + items.iter().map(wire_bytes).sum::<u64>(),
-        Value::Int(number) => 3 + number.to_string().len() as u64,
-        _ => 5,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -520,18 +498,5 @@ mod tests {
         assert_eq!(redirected("1 ::1:7000").unwrap().to_string(), "[::1]:7000");
         assert!(redirected("3999").is_none());
         assert!(redirected("3999 host:port").is_none());
-    }
-
-    #[test]
-    fn bytes_are_those_of_the_protocol() {
-        let value = Value::Array(vec![
-            Value::BulkString(b"abc".to_vec()),
-            Value::Nil,
-            Value::Int(-12),
-        ]);
-        assert_eq!(
-            wire_bytes(&value),
-            "*3\r\n$3\r\nabc\r\n$-1\r\n:-12\r\n".len() as u64
-        );
     }
 }

@@ -28,6 +28,17 @@ pub enum ClusterError {
         /// What went wrong last.
         last: String,
     },
+    /// A node wants another name or password.
+    #[error(
+        "node {node} does not let this program in ({message}); user and password belong into the address, \
+         redis://user:password@host:port/name, with %40 for @ and the like"
+    )]
+    Login {
+        /// The node.
+        node: String,
+        /// What it said.
+        message: String,
+    },
     /// A node refused to write for lack of memory.
     #[error(
         "node {node} is out of memory and takes no more (maxmemory); what was published before is untouched; give it more \

@@ -13,6 +13,7 @@
 //! | module | job |
 //! |---|---|
 //! | `cluster` | pipelines to every node at once, again after a redirection or a failover |
+//! | `connections` | kept for the next one who asks; no wait is longer than a question has time |
 //! | `keys` | how rows become keys, and keys slots |
 //! | `row`, `meta` | what a row and a generation look like |
 //! | `reading` | a [`Snapshot`]: the store at one generation |
@@ -45,6 +46,7 @@
 
 mod address;
 mod cluster;
+mod connections;
 mod error;
 mod export;
 mod keys;

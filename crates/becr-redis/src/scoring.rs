@@ -82,7 +82,7 @@ impl Snapshot {
     }
 
     fn try_score(&self, query: &[u8], documents: &[(u64, Vec<u8>)]) -> Option<Scores> {
-        let topology = self.shared.cluster.topology().ok()?;
+        let topology = self.shared.cluster.known_topology()?;
         let mut nodes: BTreeMap<usize, (u16, Vec<usize>)> = BTreeMap::new();
         for (place, (number, _)) in documents.iter().enumerate() {
             let bucket = self.names.bucket(Table::Records, &number.to_be_bytes());

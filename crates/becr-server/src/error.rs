@@ -137,7 +137,7 @@ impl From<becr::Error> for ApiError {
                 cause: Some(error.to_string()),
                 ..Self::overloaded(
                     StatusCode::SERVICE_UNAVAILABLE,
-                    "the cluster that has this index does not answer; try again after a moment",
+                    "the cluster that has this index cannot answer for it now; try again after a moment",
                 )
             },
             becr::Error::Index(index) => match root(index) {

@@ -142,15 +142,16 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the cluster that has the index could not be asked just now: the same question may be answered after a moment.
+    /// Whether the cluster that has the index cannot answer just now, as it is down or has lost it: the same question may be
+    /// answered after a moment.
     pub fn is_passing(&self) -> bool {
         #[cfg(feature = "redis")]
         {
             let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
             while let Some(error) = cause {
                 if let Some(error) = error.downcast_ref::<becr_redis::ClusterError>() {
-                    use becr_redis::ClusterError::{Aged, Gone, Unreachable};
-                    return matches!(error, Unreachable { .. } | Gone | Aged { .. });
+                    use becr_redis::ClusterError::{Aged, Gone, NoIndex, Unreachable};
+                    return matches!(error, Unreachable { .. } | Gone | NoIndex | Aged { .. });
                 }
                 cause = error.source();
             }

@@ -1,12 +1,17 @@
-//! Real servers on free ports of this machine, ended when they are dropped.
+//! Real servers on free ports of this machine, ended when they are dropped. `$REDIS_SERVER` names another program of the protocol
+//! than `redis-server`, such as `valkey-server`.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+fn program() -> String {
+    std::env::var("REDIS_SERVER").unwrap_or("redis-server".into())
+}
+
 /// Whether there is a Redis server to try with.
 pub(crate) fn are_there() -> bool {
-    let is_there = Command::new("redis-server")
+    let is_there = Command::new(program())
         .arg("--version")
         .stdout(Stdio::null())
         .status()
@@ -34,7 +39,7 @@ impl Server {
         for _ in 0..5 {
             let folder = tempfile::tempdir().unwrap();
             let port = free_port();
-            let child = Command::new("redis-server")
+            let child = Command::new(program())
                 .args([
                     "--port",
                     &port.to_string(),
