@@ -182,7 +182,7 @@ def full(nodes):
     wait_until_whole(nodes)
     master = next(node for node in nodes if node.is_master())
     used = int(re.search(r"used_memory:(\d+)", master.ask("info", "memory"))[1])
-    master.ask("config", "set", "maxmemory", str(used + 150_000))
+    master.ask("config", "set", "maxmemory", str(used + 2_000_000))
     store = url(nodes, "full")
     command = ("index", CORPUS, "--out", store)
     says(becr(*command, fails=True), "out of memory", f"127.0.0.1:{master.port}", "stays in full.becr-export", "goes on where it stopped")
@@ -292,7 +292,7 @@ def hostile(nodes, store, body):
     same("scoring failed" in str(kinds), False, "whether scoring panicked")
 
     # While long lists are scored, other commands are answered at once.
-    long = mine[:3] + 100 * mine[3:]
+    long = mine[:3] + 5000 * mine[3:]
     lines = [Line(first) for _ in range(4)]
     begun = time.time()
     [one.socket.sendall(packed(long)) for one in lines]

@@ -41,7 +41,7 @@ def start(*words, master):
 def submit(*words, master="local[2]", killer=lambda job: None):
     job = start(*words, master=master)
     killer(job)
-    out, _ = job.communicate(timeout=240)
+    out, _ = job.communicate(timeout=600)
     if job.returncode != 0:
         raise SystemExit(f"the job failed: {job.returncode}\n{out}\n{nodes.read('spark.log').decode()[-6000:]}")
     return out.strip()
@@ -63,7 +63,7 @@ def processes():
 def kill_an_executor(job, work, what):
     """Waits until an executor of this job has `becr` do some work, and ends it as a crash would."""
     begun = time.time()
-    while time.time() - begun < 200 and job.poll() is None:
+    while time.time() - begun < 400 and job.poll() is None:
         alive = processes()
         for pid, (_, line) in alive.items():
             if work not in line:

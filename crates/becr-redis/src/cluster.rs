@@ -3,7 +3,7 @@
 //! [`Cluster::start`] sends, [`Cluster::finish`] receives: between them the caller may work on what came before. Requests
 //! must be harmless when they are repeated: an answer that got lost is asked for again.
 
-use crate::connections::{Connections, Deadline};
+use crate::connections::{Connections, Deadline, again};
 use crate::slots::Topology;
 use crate::{Address, ClusterError, Node, Options};
 use redis::{Connection, ServerError, ServerErrorKind, Value};
@@ -262,7 +262,7 @@ impl Cluster {
                     continue;
                 }
                 Err(error) => {
-                    let fault = Fault::Again(format!("{node}: {error}"));
+                    let fault = again(node, &error);
                     let rest = part.places[at..].iter();
                     failed.extend(rest.map(|&place| (place, fault.clone())));
                     return Ok(());
@@ -282,7 +282,10 @@ impl Cluster {
                     });
                 }
                 other => {
-                    let fault = Fault::Again(format!("{node}: {other:?}"));
+                    let fault = match other {
+                        Err(error) => again(node, &error),
+                        Ok(other) => Fault::Again(format!("{node}: {other:?}")),
+                    };
                     failed.extend(part.places.iter().map(|&place| (place, fault.clone())));
                     return Ok(());
                 }
@@ -360,7 +363,6 @@ impl Cluster {
     fn topology_of(&self, node: &Node, deadline: Deadline) -> Result<Topology, Fault> {
         let bytes = redis::cmd("CLUSTER").arg("SLOTS").get_packed_command();
         let mut connection = self.connections.send(node, &bytes, deadline)?;
-        let again = |message: String| Fault::Again(format!("{node}: {message}"));
         match self.connections.receive(&mut connection, deadline) {
             // A server that is no cluster has everything.
             Ok(Value::ServerError(error)) if says(&error, "cluster support disabled") => {
@@ -370,13 +372,14 @@ impl Cluster {
             Ok(Value::ServerError(error)) if matches!(error.code(), "NOAUTH" | "NOPERM") => {
                 Err(Fault::login(node, told(&error)))
             }
-            Ok(Value::ServerError(error)) => Err(again(told(&error))),
+            Ok(Value::ServerError(error)) => Err(Fault::Again(format!("{node}: {}", told(&error)))),
             Ok(reply) => {
                 self.connections.keep(node, connection);
                 let read = Topology::read(&reply, node);
-                read.ok_or_else(|| again("it knows of no node that has slots".into()))
+                let nobody = || Fault::Again(format!("{node}: it knows of no node that has slots"));
+                read.ok_or_else(nobody)
             }
-            Err(error) => Err(again(error.to_string())),
+            Err(error) => Err(again(node, &error)),
         }
     }
 
@@ -418,7 +421,7 @@ impl Cluster {
                 let sent = self.connections.send(node, &bytes, deadline);
                 let mut connection = sent.map_err(error)?;
                 let received = self.connections.receive(&mut connection, deadline);
-                match received.map_err(|e| error(Fault::Again(format!("{node}: {e}"))))? {
+                match received.map_err(|fault| error(again(node, &fault)))? {
                     Value::ServerError(error) => Err(ClusterError::Refused {
                         node: node.to_string(),
                         message: told(&error),

@@ -2,7 +2,8 @@
 
 use crate::cluster::{Fault, Traffic};
 use crate::{Address, Node, Options};
-use redis::{Connection, ErrorKind, RedisError, Value};
+use redis::io::tcp::TcpSettings;
+use redis::{Connection, ErrorKind, IntoConnectionInfo, RedisError, Value};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,19 +108,26 @@ impl Connections {
         }
         let mut connection = self.connect(node, deadline)?;
         let sent = send(&mut connection, bytes, deadline);
-        sent.map_err(|error| Fault::Again(format!("{node}: {error}")))?;
+        sent.map_err(|error| again(node, &error))?;
         Ok(connection)
     }
 
     fn connect(&self, node: &Node, deadline: Deadline) -> Result<Connection, Fault> {
         let connect = || {
-            let client = redis::Client::open(self.address.url(node))?;
+            let settings = self.address.url(node).into_connection_info()?;
+            // Whoever asks waits for the last packet of a pipeline; and our name, which the library would tell, costs a
+            // round trip.
+            let named = settings.redis_settings().clone().set_skip_set_lib_name();
+            let settings = settings
+                .set_tcp_settings(TcpSettings::default().set_nodelay(true))
+                .set_redis_settings(named);
+            let client = redis::Client::open(settings)?;
             let limit = deadline.with_step(self.options.connect_limit).patience();
             client.get_connection_with_timeout(limit)
         };
         connect().map_err(|error: RedisError| match error.kind() {
             ErrorKind::AuthenticationFailed => Fault::login(node, error.to_string()),
-            _ => Fault::Again(format!("{node}: {error}")),
+            _ => again(node, &error),
         })
     }
 
@@ -147,6 +155,14 @@ impl Connections {
             kept.push(connection);
         }
     }
+}
+
+/// A node that cannot be asked now.
+pub(crate) fn again(node: &Node, error: &RedisError) -> Fault {
+    Fault::Again(match error.is_timeout() {
+        true => format!("{node}: it does not answer"),
+        false => format!("{node}: {error}"),
+    })
 }
 
 fn send(connection: &mut Connection, bytes: &[u8], deadline: Deadline) -> Result<(), RedisError> {

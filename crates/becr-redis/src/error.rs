@@ -18,7 +18,7 @@ pub enum ClusterError {
     },
     /// No answer within the time limit.
     #[error(
-        "no answer within {} s, last: {last}; check that the cluster is up (`redis-cli cluster info`), and try again: after \
+        "no answer within {:.1} s, last: {last}; check that the cluster is up (`redis-cli cluster info`), and try again: after \
          a failover it answers without a restart",
         waited.as_secs_f32()
     )]
