@@ -3,6 +3,7 @@
 Usage: command.py BECR MODULE. Fails with the first thing that does not hold.
 """
 
+import http.server
 import json
 import os
 import sys
@@ -79,6 +80,28 @@ def kinds(nodes):
             says(becr("verify", store), "sound")
 
 
+def other_engine(documents):
+    """Answers every search with the same documents, as OpenSearch would; gives its address."""
+    hits = [{"_index": "sample", "_id": document["id"], "_score": document["score"]} for document in documents]
+    answer = json.dumps({"took": 1, "timed_out": False, "hits": {"max_score": None, "hits": hits}}).encode()
+
+    class Engine(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    engine = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine)
+    threading.Thread(target=engine.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{engine.server_address[1]}/sample"
+
+
 def serving(nodes, store):
     """Servers without any state: they answer as one on the embedded index, and go on after a failover."""
     documents = [{"id": line.split()[2], "score": float(line.split()[4])} for line in
@@ -99,6 +122,11 @@ def serving(nodes, store):
     search = {"query": "dog in hot car", "k": 5}
     same(shared.ask("/search", search)[1]["error"], "no_first_stage", "/search without a first stage")
     same(beside.ask("/search", search)[1]["results"], embedded.ask("/search", search)[1]["results"], "/search with one")
+    engine = ["--upstream", other_engine(documents)]
+    from_there = [becr.serve(index, *engine) for index in ("sample.becr", store)]
+    found = [server.ask("/search", search)[1]["results"] for server in from_there]
+    same((len(found[1]), found[1]), (5, found[0]), "/search with candidates of another engine")
+    servers += from_there
     explain = {"query": "dog in hot car", "documents": [documents[0]["id"]]}
     same(beside.ask("/explain", explain)[1]["documents"], embedded.ask("/explain", explain)[1]["documents"], "/explain")
 

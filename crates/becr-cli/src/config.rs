@@ -11,8 +11,6 @@ use toml::{Table, Value};
 
 /// Names another file; `off` or nothing means none.
 const VARIABLE: &str = "BECR_CONFIG";
-/// Tables that belong to other programs of the same file.
-const OTHERS: [&str; 1] = ["server"];
 
 /// Parses the command line, with the file's values in the place of defaults.
 pub(crate) fn parse() -> anyhow::Result<Cli> {
@@ -102,32 +100,51 @@ fn configured(mut command: Command, table: &Table) -> anyhow::Result<Command> {
     for (key, value) in table {
         match value {
             Value::Table(table) => {
-                if OTHERS.contains(&key.as_str()) {
-                    continue;
-                }
                 if command.find_subcommand(key).is_none() {
                     bail!("[{key}]: there is no such command");
                 }
                 for (flag, value) in table {
-                    let value = text(flag, value)?;
+                    let values = texts(flag, value)?;
                     let mut found = false;
-                    command = command.mut_subcommand(key, |sub| set(sub, flag, &value, &mut found));
+                    command =
+                        command.mut_subcommand(key, |sub| set(sub, flag, &values, &mut found));
                     if !found {
-                        bail!("[{key}] {flag}: `becr {key}` has no flag --{flag}");
+                        bail!(
+                            "[{key}] {flag}: `becr {key}` has no flag --{flag}{}",
+                            more(&values)
+                        );
                     }
                 }
             }
             value => {
-                let value = text(key, value)?;
+                let values = texts(key, value)?;
                 let mut found = false;
-                command = set(command, key, &value, &mut found);
+                command = set(command, key, &values, &mut found);
                 if !found {
-                    bail!("{key}: no command has a flag --{key}");
+                    bail!("{key}: no command has a flag --{key}{}", more(&values));
                 }
             }
         }
     }
     Ok(command)
+}
+
+/// What a flag that takes one value lacks when it is given a list.
+fn more(values: &[&str]) -> &'static str {
+    if values.len() == 1 {
+        ""
+    } else {
+        " that takes several values"
+    }
+}
+
+/// One value, or those of a list.
+fn texts(key: &str, value: &Value) -> anyhow::Result<Vec<&'static str>> {
+    match value {
+        Value::Array(values) if values.is_empty() => bail!("{key}: the list is empty"),
+        Value::Array(values) => values.iter().map(|value| text(key, value)).collect(),
+        value => Ok(vec![text(key, value)?]),
+    }
 }
 
 /// A value as it would be typed.
@@ -147,12 +164,13 @@ fn text(key: &str, value: &Value) -> anyhow::Result<&'static str> {
 }
 
 /// Sets the default of a flag, here and in the commands below.
-fn set(mut command: Command, flag: &str, value: &&'static str, found: &mut bool) -> Command {
+fn set(mut command: Command, flag: &str, values: &[&'static str], found: &mut bool) -> Command {
     let names_it = |arg: &clap::Arg| {
-        let takes_value = matches!(
-            arg.get_action(),
-            ArgAction::Set | ArgAction::Append | ArgAction::SetTrue
-        );
+        let takes_value = match arg.get_action() {
+            ArgAction::Append => true,
+            ArgAction::Set | ArgAction::SetTrue => values.len() == 1,
+            _ => false,
+        };
         arg.get_long() == Some(flag) && takes_value && !arg.is_required_set()
     };
     let id = command
@@ -161,14 +179,14 @@ fn set(mut command: Command, flag: &str, value: &&'static str, found: &mut bool)
         .map(|arg| arg.get_id().clone());
     if let Some(id) = id {
         *found = true;
-        command = command.mut_arg(id, |arg| arg.default_value(*value));
+        command = command.mut_arg(id, |arg| arg.default_values(values.to_vec()));
     }
     let names: Vec<String> = command
         .get_subcommands()
         .map(|sub| sub.get_name().to_owned())
         .collect();
     for name in names {
-        command = command.mut_subcommand(name, |sub| set(sub, flag, value, found));
+        command = command.mut_subcommand(name, |sub| set(sub, flag, values, found));
     }
     command
 }
@@ -184,7 +202,7 @@ mod tests {
 
     #[test]
     fn values_of_the_file_are_defaults() {
-        let file = "quiet = true\ndepth = 7\nmodel = \"m\"\n[search]\nk = 3\n[server]\nport = 80\n";
+        let file = "quiet = true\ndepth = 7\nmodel = \"m\"\n[search]\nk = 3\n[serve]\nindex = [\"a\", \"b\"]\n";
         let matches = parsed(file, &["becr", "search", "x", "word", "--depth", "9"]).unwrap();
         assert!(matches.get_flag("quiet"));
         let (_, search) = matches.subcommand().unwrap();
@@ -193,6 +211,13 @@ mod tests {
         let matches = parsed(file, &["becr", "index", "x", "--out", "y"]).unwrap();
         let (_, index) = matches.subcommand().unwrap();
         assert_eq!(index.get_one::<PathBuf>("model"), Some(&"m".into()));
+        #[cfg(feature = "serve")]
+        {
+            let matches = parsed(file, &["becr", "serve"]).unwrap();
+            let (_, serve) = matches.subcommand().unwrap();
+            let indexes: Vec<&String> = serve.get_many("more_indexes").unwrap().collect();
+            assert_eq!(indexes, ["a", "b"]);
+        }
     }
 
     #[test]
@@ -201,7 +226,10 @@ mod tests {
             ("dept = 7", "--dept"),
             ("[searc]\nk = 1", "[searc]"),
             ("[search]\nout = \"x\"", "--out"),
-            ("k = [1]", "array"),
+            ("k = [1, 2]", "several"),
+            ("k = []", "empty"),
+            ("k = [[1]]", "array"),
+            ("[server]\nlisten = \"x\"", "[server]"),
         ] {
             let refused = parsed(file, &["becr", "demo"]);
             let message = refused.map(drop).unwrap_err().to_string();

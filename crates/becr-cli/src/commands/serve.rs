@@ -41,8 +41,13 @@ pub(crate) struct Args {
     /// any number of servers can share it.
     #[arg(value_name = "INDEX")]
     indexes: Vec<String>,
-    /// An index, as above, for configuration files.
-    #[arg(long = "index", value_name = "INDEX", env = "BECR_SERVE_INDEX")]
+    /// An index, as above, for configuration files and the variable, where several have ';' between them.
+    #[arg(
+        long = "index",
+        value_name = "INDEX",
+        env = "BECR_SERVE_INDEX",
+        value_delimiter = ';'
+    )]
     more_indexes: Vec<String>,
     /// An index whose first stage finds candidates for indexes in a cluster, which have none; it should be of the same
     /// collection, and may be one of words alone.

@@ -15,6 +15,10 @@ struct Served {
 
 impl Served {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, &[("BECR_CONFIG", "off")])
+    }
+
+    fn start_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
             .arg("serve")
             .args(arguments)
@@ -22,6 +26,7 @@ impl Served {
             .current_dir(folder)
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .env("BECR_SERVE_DEPTH", "7")
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -113,6 +118,45 @@ fn settings_come_from_flags_and_variables_and_a_signal_ends_it() {
         line.starts_with('{') && line.contains(r#""status":200"#) && line.contains("first_stage="),
         "{line}"
     );
+}
+
+/// One file for the command and the server; variables win over it, flags over both.
+#[test]
+fn one_configuration_file_serves_command_and_server() {
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    let file = "[search]\nk = 1\n[serve]\nindex = [\"food=kitchen.becr\", \"kitchen.becr\"]\ndepth = 9\ncandidates = 55\n\
+                queue = 3\nlog = \"off\"\nlisten = \"127.0.0.1:1\"\n";
+    std::fs::write(folder.path().join("becr.toml"), file).unwrap();
+    let config = ("BECR_CONFIG", "becr.toml");
+    let info = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let served = Served::start_with(folder.path(), arguments, variables);
+        served.ask("GET", "/info", "").unwrap().1
+    };
+    let from_file = info(&["--depth", "8"], &[config]);
+    for part in [
+        r#""name":"food""#,
+        r#""name":"kitchen""#,
+        r#""depth":8"#,
+        r#""candidates":55"#,
+    ] {
+        assert!(from_file.contains(part), "{part} in {from_file}");
+    }
+    let variable = ("BECR_SERVE_INDEX", "one=kitchen.becr;two=kitchen.becr");
+    let from_variable = info(&[], &[config, variable]);
+    for part in [r#""name":"one""#, r#""name":"two""#, r#""depth":7"#] {
+        assert!(from_variable.contains(part), "{part} in {from_variable}");
+    }
+    assert!(!from_variable.contains("food"), "{from_variable}");
+    let searched = Command::new(env!("CARGO_BIN_EXE_becr"))
+        .args(["search", "kitchen.becr", "crumb", "tea", "--json"])
+        .current_dir(folder.path())
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env("BECR_CONFIG", "becr.toml")
+        .output()
+        .unwrap();
+    let found = String::from_utf8(searched.stdout).unwrap();
+    assert_eq!(found.matches("\"id\"").count(), 1, "{found}");
 }
 
 /// The process that answers: a child of the one that was started.
