@@ -28,9 +28,17 @@ impl Encoder {
     }
 
     /// WordPieces a second, of documents like these, on all threads. The documents are repeated until every thread has
-    /// one batch.
+    /// one batch; a device, which takes one batch at a time, has one for kernels to be compiled and one for the clock.
     pub fn document_pace(&self, like: &[Document]) -> Result<f64, EncodeError> {
-        let enough = 4 * self.batch_tokens * rayon::current_num_threads();
+        let workers = self.backend.side_by_side();
+        if workers == 1 && rayon::current_num_threads() > 1 {
+            self.documents_per_second(like, 1)?;
+        }
+        self.documents_per_second(like, workers)
+    }
+
+    fn documents_per_second(&self, like: &[Document], batches: usize) -> Result<f64, EncodeError> {
+        let enough = 4 * self.batch_tokens * batches;
         let mut bytes = 0;
         let documents = like.iter().cycle().take_while(|document| {
             let wanted = bytes < enough;
