@@ -3,14 +3,19 @@
 /// Sequence lengths of [`Shapes::fixed`]. Each costs a GPU some tuning and compilation when it is first met.
 const FIXED: &[usize] = &[16, 32, 64, 128, 256, 384, 512];
 
-/// Sequence lengths of [`Shapes::stepped`]: the same kernels serve all of them, since all but the first are multiples of 32.
-const STEPPED: &[usize] = &[16, 32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512];
+/// Sequence lengths of [`Shapes::stepped`]: the same kernels serve nearly all of them. Most words are 8 tokens or fewer.
+const STEPPED: &[usize] = &[
+    8, 16, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512,
+];
 
 /// A chunk that cannot be half filled is made of chunks with this fraction of its rows.
 const SMALL: usize = 8;
 
-/// Rows of a stepped chunk are a multiple of this.
+/// Rows of a stepped chunk are a multiple of this, where there are so many sequences.
 const ROWS: usize = 8;
+
+/// Rows of a stepped chunk at most: with a dozen heads each, products of more are beyond what a GPU can number.
+const MOST_ROWS: usize = 2048;
 
 /// How sequences are padded and put together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +104,7 @@ impl Shapes {
         let full = (self.tokens / length).max(1);
         let rows = match self.kind {
             Kind::Exact => full.min(waiting),
-            Kind::Stepped => full.min(waiting.next_multiple_of(ROWS)),
+            Kind::Stepped => full.min(waiting.next_multiple_of(ROWS)).min(MOST_ROWS),
             Kind::Fixed if 2 * waiting >= full => full,
             Kind::Fixed => (full / SMALL).max(1),
         };
