@@ -1,8 +1,11 @@
-//! `becr bench scaling`: documents through the encoder, on all cores of one process beside processes of one thread.
+//! `becr bench scaling`: documents on all cores of one process beside processes of one thread.
 //!
-//! Model: the shape of gte-small with random weights and relative footprints, documents of 5 to 500 words, encoded as an
-//! index is built. What `threads` one-thread processes do side by side is what the machine can do; a process with as
-//! many threads should come near it. System time is given beside user time, since waiting for each other shows there.
+//! What `threads` one-thread processes do side by side is what the machine can do; a process with as many threads should
+//! come near it. System time is given beside user time, since waiting for each other shows there.
+//!
+//! With a corpus, indexes are built of it with the bundled model, as `becr index` does: by one process, and by many that
+//! have a part of the documents each. Without, documents of 5 to 500 words are only encoded, by a model of gte-small's
+//! shape with random weights and relative footprints.
 
 use crate::Console;
 use crate::console::write_json;
@@ -18,30 +21,37 @@ use std::time::Instant;
 /// Words of the vocabulary that documents are made of.
 const WORDS: usize = 2000;
 
-/// Measure how encoding documents scales with threads, beside processes of one thread
+/// Measure how indexing scales with threads, beside processes of one thread
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Build indexes of this corpus with the bundled model, instead of encoding random documents.
+    corpus: Option<PathBuf>,
     /// Numbers of threads [default: all cores]
     #[arg(long, value_delimiter = ',')]
     threads: Vec<usize>,
     /// Precisions: f32, int8.
     #[arg(long, value_delimiter = ',', default_value = "f32,int8")]
     precisions: Vec<Precision>,
-    /// Documents that each process of one thread encodes; one of several threads encodes as many for each of them.
-    #[arg(long, default_value_t = 200)]
+    /// Documents that each process of one thread encodes; one of several threads encodes as many for each of them. Not with
+    /// a corpus, which is shared out.
+    #[arg(long, default_value_t = 200, conflicts_with = "corpus")]
     documents: usize,
     /// Write the measurements as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Encode with the model in this directory and print how long it took: what the benchmark calls itself with.
+    /// Encode with the model in this directory, or build in it, and print how long it took: what the benchmark calls itself
+    /// with.
     #[arg(long, hide = true)]
     own: Option<PathBuf>,
+    /// Build an index of a part of the corpus: every so many documents, from one on.
+    #[arg(long, hide = true, num_args = 2, value_names = ["FIRST", "STEP"], default_values_t = [0, 1])]
+    part: Vec<usize>,
 }
 
 /// What a process encoded, and what it took.
 #[derive(Serialize, Deserialize)]
 struct EncodedPart {
-    tokens: usize,
+    tokens: u64,
     seconds: f64,
     user_seconds: f64,
     system_seconds: f64,
@@ -63,7 +73,10 @@ struct ScalingRow {
 
 pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     if let Some(directory) = &args.own {
-        return console.json(&encode(args, directory)?);
+        return console.json(&match &args.corpus {
+            Some(corpus) => build(args, corpus, directory)?,
+            None => encode(args, directory)?,
+        });
     }
     let mut threads = args.threads.clone();
     if threads.is_empty() {
@@ -71,7 +84,9 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
     }
     ensure!(threads.iter().all(|&t| t > 0), "--threads must be positive");
     let folder = tempfile::tempdir()?;
-    write_model(folder.path())?;
+    if args.corpus.is_none() {
+        write_model(folder.path())?;
+    }
     let mut rows = Vec::new();
     for &precision in &args.precisions {
         for &threads in &threads {
@@ -117,13 +132,14 @@ fn write_model(directory: &Path) -> anyhow::Result<()> {
 /// One process of many threads, then many of one.
 fn compare(
     args: &Args,
-    model: &Path,
+    folder: &Path,
     precision: Precision,
     threads: usize,
 ) -> anyhow::Result<ScalingRow> {
-    let one = finish(start(model, precision, threads, args.documents * threads)?)?;
+    let start = |threads, part| start(args, folder, precision, threads, part);
+    let one = finish(start(threads, [0, 1])?)?;
     let children: Vec<Child> = (0..threads)
-        .map(|_| start(model, precision, 1, args.documents))
+        .map(|part| start(1, [part, threads]))
         .collect::<Result<_, _>>()?;
     let parts: Vec<EncodedPart> = children.into_iter().map(finish).collect::<Result<_, _>>()?;
     let tokens_per_second = one.tokens as f64 / one.seconds;
@@ -142,17 +158,25 @@ fn compare(
 }
 
 fn start(
-    model: &Path,
+    args: &Args,
+    folder: &Path,
     precision: Precision,
     threads: usize,
-    documents: usize,
+    [first, step]: [usize; 2],
 ) -> anyhow::Result<Child> {
-    Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    command
         .args(["bench", "scaling", "--own"])
-        .arg(model)
-        .args(["--threads", &threads.to_string()])
-        .args(["--precisions", precision.name()])
-        .args(["--documents", &documents.to_string()])
+        .arg(folder)
+        .args(["--precisions", precision.name()]);
+    match &args.corpus {
+        Some(corpus) => command
+            .args(["--part", &first.to_string(), &step.to_string()])
+            .arg("--")
+            .arg(corpus),
+        None => command.args(["--documents", &(args.documents * threads).to_string()]),
+    };
+    command
         .env("RAYON_NUM_THREADS", threads.to_string())
         .stdout(Stdio::piped())
         .spawn()
@@ -179,9 +203,33 @@ fn encode(args: &Args, model: &Path) -> anyhow::Result<EncodedPart> {
         .collect();
     let warm_up = documents.split_off(documents.len() - documents.len() / 10);
     pass(&encoder, warm_up)?;
+    measured(|| Ok(pass(&encoder, documents)?))
+}
+
+/// Builds an index of a part of a corpus in this process.
+fn build(args: &Args, corpus: &Path, folder: &Path) -> anyhow::Result<EncodedPart> {
+    let model = becr::models::bundled()?;
+    let precision = args.precisions.first().copied().unwrap_or_default();
+    let encoder = Encoder::with_precision(model.clone(), precision)?;
+    let build = becr::Build::new()
+        .rules(becr::models::rules(&model))
+        .model(model)
+        .encoder(std::sync::Arc::new(encoder));
+    let target = tempfile::tempdir_in(folder)?;
+    let documents = becr_corpus::Corpus::open(&[corpus], &becr_corpus::CorpusOptions::default())?;
+    let (first, step) = (args.part[0], args.part[1].max(1));
+    let documents = documents.skip(first).step_by(step);
+    measured(|| {
+        let (_, built) = build.run(target.path().join("index"), documents, &())?;
+        Ok(built.tokens)
+    })
+}
+
+/// Counts the time of `work`, which returns how many tokens it went through.
+fn measured(work: impl FnOnce() -> anyhow::Result<u64>) -> anyhow::Result<EncodedPart> {
     let (user, system) = processor_seconds()?;
     let begun = Instant::now();
-    let tokens = pass(&encoder, documents)?;
+    let tokens = work()?;
     let seconds = begun.elapsed().as_secs_f64();
     let (user_after, system_after) = processor_seconds()?;
     Ok(EncodedPart {
@@ -192,11 +240,11 @@ fn encode(args: &Args, model: &Path) -> anyhow::Result<EncodedPart> {
     })
 }
 
-fn pass(encoder: &Encoder, documents: Vec<Document>) -> Result<usize, EncodeError> {
+fn pass(encoder: &Encoder, documents: Vec<Document>) -> Result<u64, EncodeError> {
     let mut tokens = 0;
     let finish = |_, encoded: becr_encoder::EncodedDocument| Ok(encoded.pieces.len());
     encoder.documents(documents, finish, |count: usize| {
-        tokens += count;
+        tokens += count as u64;
         Ok::<(), EncodeError>(())
     })?;
     Ok(tokens)

@@ -5,8 +5,9 @@ use becr_encoder::{Backend, Encoder, NativeEncoder, Precision};
 use becr_model::{Config, Model, Weights};
 use std::path::{Path, PathBuf};
 
-/// Launches of a batch on a GPU: several, so that it is not left waiting.
-const LAUNCHES: usize = 8;
+/// Launches of a batch on a GPU: several, so that it is not left waiting, but not so many that a whole build is a few
+/// batches, whose vectors the processor has to hash while the GPU has nothing left to do.
+const LAUNCHES: usize = 4;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {

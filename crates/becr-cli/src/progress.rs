@@ -3,6 +3,7 @@
 use crate::output;
 use becr::{Observer, Plan, Stage};
 use becr_corpus::{Corpus, Progress};
+use indexmap::IndexMap;
 use indicatif::{
     BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle,
 };
@@ -98,6 +99,8 @@ pub(crate) struct Stages {
     /// How far the corpus has been read, which is the bar of the stages that do nothing but read it.
     corpus: Option<Progress>,
     current: RefCell<Option<Running>>,
+    /// When each stage began.
+    begun: RefCell<Vec<(&'static str, Instant)>>,
 }
 
 /// A stage that is under way.
@@ -250,7 +253,18 @@ impl Stages {
         Self {
             corpus: Some(corpus.progress()),
             current: RefCell::new(Some(Running::waiting("getting ready"))),
+            begun: RefCell::new(vec![("getting ready", Instant::now())]),
         }
+    }
+
+    /// How long each stage took, the last one until now.
+    pub(crate) fn seconds(&self) -> IndexMap<&'static str, f64> {
+        let begun = self.begun.borrow();
+        let ends = begun.iter().skip(1).map(|(_, begun)| *begun);
+        let ends = ends.chain([Instant::now()]);
+        (begun.iter().zip(ends))
+            .map(|((name, begun), end)| (*name, (end - *begun).as_secs_f64()))
+            .collect()
     }
 
     /// Takes the last bar away.
@@ -300,6 +314,7 @@ impl Observer for Stages {
             Stage::Finishing => "finishing",
             _ => "working",
         };
+        self.begun.borrow_mut().push((name, Instant::now()));
         // An encoder reads ahead: what was read says nothing of what is done.
         let reads = matches!(stage, Stage::Counting | Stage::Indexing) && total.is_none();
         let corpus = self.corpus.clone().filter(|_| reads);

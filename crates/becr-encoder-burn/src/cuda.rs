@@ -1,7 +1,7 @@
 //! NVIDIA GPUs.
 
 use crate::encoder::BurnEncoder;
-use crate::gpu::{find_driver, find_gpu, find_headers};
+use crate::gpu::{find_driver, find_gpu, find_headers, gpu_models};
 use crate::shapes::Shapes;
 use crate::turn::error;
 use becr_encoder::{Backend, EncodeError};
@@ -35,9 +35,19 @@ pub fn on_cuda(
     cache: &Path,
 ) -> Result<Box<dyn Backend>, EncodeError> {
     prepare(index, cache)?;
-    let shapes = Shapes::fixed(tokens_per_launch);
+    let shapes = match cfg!(feature = "tuned") {
+        true => Shapes::fixed(tokens_per_launch),
+        false => Shapes::stepped(tokens_per_launch),
+    };
     let encoder = BurnEncoder::<Cuda>::new(config, weights, CudaDevice::new(index), shapes)?;
-    Ok(Box::new(encoder))
+    let kernels = match cfg!(feature = "tuned") {
+        true => "tuned",
+        false => "plain",
+    };
+    let gpus = gpu_models("/proc/driver/nvidia/gpus".as_ref());
+    Ok(Box::new(
+        encoder.named(format!("cuda {kernels} {}", gpus.join(", "))),
+    ))
 }
 
 /// Checks that the `index`-th GPU can be used and chooses where its kernels are kept: before the first tensor.

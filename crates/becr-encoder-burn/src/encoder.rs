@@ -32,6 +32,8 @@ pub struct BurnEncoder<B: Device> {
     shape: Shape,
     shapes: Shapes,
     turn: Turn,
+    /// What computes, if it has a name.
+    implementation: Option<String>,
 }
 
 /// An encoder on burn's CPU backend.
@@ -86,7 +88,15 @@ impl<B: Device> BurnEncoder<B> {
             shape,
             shapes,
             turn,
+            implementation: None,
         })
+    }
+
+    /// Gives what computes a name, for [`Backend::implementation`].
+    #[must_use]
+    pub fn named(mut self, implementation: String) -> Self {
+        self.implementation = Some(implementation);
+        self
     }
 
     /// Queues all of a batch before anything is read, so that the device goes from chunk to chunk without a pause.
@@ -183,8 +193,16 @@ impl<B: Device> Backend for BurnEncoder<B> {
         NAME
     }
 
+    fn implementation(&self) -> Option<String> {
+        self.implementation.clone()
+    }
+
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn side_by_side(&self) -> usize {
+        1 // one queue, see `Turn`
     }
 
     fn hyperplanes(&self) -> Option<&Hyperplanes> {

@@ -2,6 +2,7 @@
 
 use crate::turn::error;
 use becr_encoder::EncodeError;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Looks for the driver before burn does, which would panic without it.
@@ -49,6 +50,19 @@ pub(crate) fn find_headers(cuda_path: Option<PathBuf>) -> Result<(), EncodeError
     )))
 }
 
+/// The models of this machine's GPUs, as the driver lists them: each once, in alphabetical order.
+pub(crate) fn gpu_models(list: &Path) -> Vec<String> {
+    let gpus = std::fs::read_dir(list).into_iter().flatten().flatten();
+    let about = gpus.filter_map(|gpu| std::fs::read_to_string(gpu.path().join("information")).ok());
+    let model = |about: String| {
+        let mut lines = about.lines();
+        let line = lines.find_map(|line| line.strip_prefix("Model:"))?;
+        Some(line.trim().to_owned())
+    };
+    let models: BTreeSet<String> = about.filter_map(model).collect();
+    models.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +86,19 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn gpus_are_named_by_the_driver() {
+        let list = tempfile::tempdir().unwrap();
+        assert!(gpu_models(&list.path().join("none")).is_empty());
+        for (gpu, model) in ["Small", "Large", "Small"].iter().enumerate() {
+            let folder = list.path().join(format!("0000:0{gpu}:00.0"));
+            std::fs::create_dir(&folder).unwrap();
+            let about = format!("Model: \t\t {model} GPU\nIRQ:   \t\t 16\n");
+            std::fs::write(folder.join("information"), about).unwrap();
+        }
+        assert_eq!(gpu_models(list.path()), ["Large GPU", "Small GPU"]);
     }
 
     #[test]

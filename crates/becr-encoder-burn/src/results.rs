@@ -140,10 +140,11 @@ impl Returned {
     fn vectors(&self, shape: &Shape) -> Result<Vec<f32>, EncodeError> {
         let dim = shape.dim;
         let chunks = self.vectors.chunks::<f32>(&self.outputs, 0)?;
-        let places = self.vectors.places.iter();
-        Ok(places
-            .flat_map(|&(chunk, row)| &chunks[chunk][row * dim..][..dim])
-            .copied()
-            .collect())
+        let places = &self.vectors.places;
+        let mut vectors = Vec::with_capacity(places.len() * dim);
+        for &(chunk, row) in places {
+            vectors.extend_from_slice(&chunks[chunk][row * dim..][..dim]);
+        }
+        Ok(vectors)
     }
 }

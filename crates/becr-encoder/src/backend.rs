@@ -240,9 +240,15 @@ pub trait Backend: Send + Sync {
         Precision::F32
     }
 
-    /// Names what computes, if equal names give equal bits: on any machine, in any batch.
+    /// Names what computes, if what it has computed may be kept for others of the same name. Equal names give equal bits
+    /// on CPUs, on any machine and in any batch; on GPUs as far as these do.
     fn implementation(&self) -> Option<String> {
         None
+    }
+
+    /// Batches that are computed at the same time: one to a thread, unless all go through one device.
+    fn side_by_side(&self) -> usize {
+        rayon::current_num_threads()
     }
 
     /// The model's shape.

@@ -59,6 +59,11 @@ impl Encoder {
         self
     }
 
+    /// How many tokens the backend gets at once.
+    pub fn batch_tokens(&self) -> usize {
+        self.batch_tokens
+    }
+
     /// What computes.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend

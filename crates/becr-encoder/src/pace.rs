@@ -28,9 +28,21 @@ impl Encoder {
     }
 
     /// WordPieces a second, of documents like these, on all threads. The documents are repeated until every thread has
-    /// one batch.
+    /// one batch. A device takes one batch at a time, of as many tokens as it computes in a second: it has a part of one for
+    /// its kernels to be compiled, and another for the clock.
     pub fn document_pace(&self, like: &[Document]) -> Result<f64, EncodeError> {
-        let enough = 4 * self.batch_tokens * rayon::current_num_threads();
+        match self.backend.side_by_side() {
+            1 if rayon::current_num_threads() > 1 => {
+                self.documents_per_second(like, self.batch_tokens / 4)?;
+                self.documents_per_second(like, self.batch_tokens / 4)
+            }
+            threads => self.documents_per_second(like, threads * self.batch_tokens),
+        }
+    }
+
+    /// The pace of about so many tokens, where one is about four bytes.
+    fn documents_per_second(&self, like: &[Document], tokens: usize) -> Result<f64, EncodeError> {
+        let enough = 4 * tokens;
         let mut bytes = 0;
         let documents = like.iter().cycle().take_while(|document| {
             let wanted = bytes < enough;

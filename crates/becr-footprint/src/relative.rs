@@ -8,12 +8,14 @@
 
 use crate::lsh::{Hyperplanes, dot};
 use crate::packed::{pack, unpack};
-use crate::query::unit_vector;
 use crate::{Error, workspace::Similarities};
 use rayon::prelude::*;
 
 /// Units of a length: it is at most twice that of a vector.
 const UNITS: f32 = 128.0;
+
+/// Tokens whose rests are hashed together.
+const BLOCK: usize = 32;
 
 /// What is kept of a document beside footprints that are relative to its vector.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -42,34 +44,39 @@ impl Relation {
         // What is subtracted is what will be added again.
         let mut mean = vec![0.0; dim];
         unpack(vector.iter().copied(), &mut mean);
-        let along = |vector| {
-            unit_vector(vector)
-                .zip(&mean)
-                .map(|(x, m)| x * m)
-                .sum::<f32>()
+        // One over the length of each token's vector, and what the token has of the document's.
+        let lie = |vector: &[f32]| {
+            let norm = dot(vector, vector).sqrt();
+            let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+            (scale, scale * dot(vector, &mean))
         };
-        let sum: f64 = vectors
-            .chunks_exact(dim)
-            .map(|vector| f64::from(along(vector)))
+        let lies: Vec<(f32, f32)> = vectors.chunks_exact(dim).map(lie).collect();
+        let sum: f64 = lies
+            .iter()
+            .map(|&(_, along)| f64::from(along))
             .filter(|along| along.is_finite()) // one that is no number must not take the others with it
             .sum();
         let share = (sum / tokens.max(1) as f64) as f32;
         let mut footprints = vec![0; tokens * planes.width()];
-        let lengths: Result<Vec<u8>, Error> = vectors
-            .par_chunks_exact(dim)
-            .zip(footprints.par_chunks_exact_mut(planes.width()))
-            .map(|(vector, footprint)| {
-                let rest: Vec<f32> = (unit_vector(vector).zip(&mean))
-                    .map(|(x, m)| x - share * m)
-                    .collect();
-                planes.footprint(&rest, footprint)?;
-                Ok((UNITS * dot(&rest, &rest).sqrt()).round() as u8)
-            })
-            .collect();
+        let mut lengths = vec![0; tokens];
+        (vectors.par_chunks(BLOCK * dim))
+            .zip(footprints.par_chunks_mut(BLOCK * planes.width()))
+            .zip(lies.par_chunks(BLOCK).zip(lengths.par_chunks_mut(BLOCK)))
+            .try_for_each(|((vectors, footprints), (lies, lengths))| {
+                let mut rests = vec![0.0; vectors.len()];
+                for (i, rest) in rests.chunks_exact_mut(dim).enumerate() {
+                    let vector = vectors[i * dim..][..dim].iter().zip(&mean);
+                    for (rest, (x, m)) in rest.iter_mut().zip(vector) {
+                        *rest = x * lies[i].0 - share * m;
+                    }
+                    lengths[i] = (UNITS * dot(rest, rest).sqrt()).round() as u8;
+                }
+                planes.footprints(&rests, footprints)
+            })?;
         let relation = Self {
             vector,
             share,
-            lengths: lengths?,
+            lengths,
         };
         Ok((relation, footprints))
     }
@@ -104,6 +111,7 @@ impl Relative<'_> {
 mod tests {
     use super::*;
     use crate::lsh::HyperplaneKind;
+    use crate::query::unit_vector;
 
     #[test]
     fn rest_and_share_make_the_token() {

@@ -6,6 +6,7 @@ use crate::{backend, models, output, progress};
 #[cfg(feature = "redis")]
 use anyhow::Context;
 use becr::{Build, Documents, FullSummary, Index, QueryMode, Shard};
+use indexmap::IndexMap;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -113,6 +114,8 @@ struct Summary {
     built: FullSummary,
     skipped: u64,
     seconds: f64,
+    /// Of these, by stage.
+    stages: IndexMap<&'static str, f64>,
     documents_per_second: f64,
 }
 
@@ -131,13 +134,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(address) = crate::cluster::address(&args.out) {
         return in_cluster(args, address);
     }
-    let (built, skipped) = build(args, &args.out)?;
+    let (built, skipped, stages) = build(args, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
         index: args.out.clone(),
         built,
         skipped,
         seconds,
+        stages,
         documents_per_second: (built.documents - built.resumed) as f64 / seconds,
     };
     print(&summary, args.json)
@@ -197,7 +201,10 @@ fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
+fn build(
+    args: &Args,
+    out: &Path,
+) -> anyhow::Result<(FullSummary, u64, IndexMap<&'static str, f64>)> {
     output::check_directory(out)?;
     let mut corpus = args.corpus.open()?;
     // What an index of texts, and of all of them, can be kept in step with.
@@ -217,11 +224,12 @@ fn build(args: &Args, out: &Path) -> anyhow::Result<(FullSummary, u64)> {
         false => full(args, build)?.run(out, documents, &stages),
     };
     stages.clear();
+    let seconds = stages.seconds();
     let skipped = corpus.skipped();
     output::note_report(&skipped);
     let (index, built) = built?;
     note_unweighted(&index)?;
-    Ok((built, skipped.total_faults()))
+    Ok((built, skipped.total_faults(), seconds))
 }
 
 /// Says which numbers of the documents do not count, once: when they come in.

@@ -50,3 +50,24 @@ fn store() {
     );
     assert!(report.get("cold").is_none(), "{report}");
 }
+
+#[test]
+fn scaling() {
+    let folder = folder();
+    let arguments = "bench scaling --threads 2 --documents 2 --precisions int8 --json -";
+    let outcome = run(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let row = &json(&outcome.stdout)["rows"][0];
+    assert!(
+        row["threads"] == 2 && row["ratio"].as_f64() > Some(0.0),
+        "{row}"
+    );
+    // The bundled model builds indexes of a corpus: by one process, and by two of a part each.
+    corpus(folder.path(), "few.jsonl", 0..6);
+    let arguments = "bench scaling few.jsonl --threads 2 --precisions int8 --json -";
+    let outcome = run(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
+    let row = &json(&outcome.stdout)["rows"][0];
+    assert!(
+        row["processes_tokens_per_second"].as_f64() > Some(0.0),
+        "{row}"
+    );
+}

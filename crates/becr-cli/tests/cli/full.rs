@@ -285,6 +285,38 @@ fn change_and_compare(folder: &TempDir) {
     run(folder.path(), &["verify", "live"]);
 }
 
+/// `add` and `update` go on in the precision of the index, and refuse another.
+#[test]
+fn an_index_keeps_its_precision() {
+    let folder = relative_folder();
+    corpus(folder.path(), "all.jsonl", 0..30);
+    corpus(folder.path(), "more.jsonl", 30..33);
+    let built = index(
+        folder.path(),
+        "all.jsonl",
+        "i",
+        &["--precision", "int8", "--json"],
+    );
+    let summary: serde_json::Value = serde_json::from_str(&built.stdout).unwrap();
+    let (all, stages) = (&summary["seconds"], summary["stages"].as_object().unwrap());
+    let sum: f64 = stages.values().filter_map(|stage| stage.as_f64()).sum();
+    assert!(stages.contains_key("documents encoded"), "{summary}");
+    assert!(sum <= all.as_f64().unwrap(), "{summary}");
+    for change in ["add", "update"] {
+        let asked = [change, "i", "more.jsonl", "--precision", "f32"];
+        let refused = becr(folder.path(), &asked);
+        assert!(
+            refused.code == Some(1)
+                && refused.stderr.contains("int8")
+                && refused.stderr.contains("leave --precision out"),
+            "{}",
+            refused.stderr
+        );
+    }
+    run(folder.path(), &["add", "i", "more.jsonl"]);
+    run(folder.path(), &["verify", "i"]);
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = folder();

@@ -96,7 +96,11 @@ unsafe fn tile<D: Dots, const ROWS: usize>(p: &Product8, at: &At) {
         }
         a = a.add(4);
     }
-    let floats = sums.map(|sums| [sums[0].floats(), sums[1].floats()]);
+    // A loop: `map` would be compiled without the vector instructions of its caller, a call for each register.
+    let mut floats = [[D::Lanes::splat(0.0); 2]; ROWS];
+    for (floats, sums) in floats.iter_mut().zip(sums) {
+        *floats = [sums[0].floats(), sums[1].floats()];
+    }
     scale_out(p, at.first_row, at.first_col, floats);
 }
 

@@ -18,6 +18,7 @@ mod document;
 mod histogram;
 mod pooling;
 mod portable;
+pub(crate) mod project;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -13,7 +13,7 @@ use becr_text::groups::TokenGroup;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-/// Groups encoded and committed together.
+/// Groups encoded and committed together, at least.
 const BATCH: usize = 4096;
 /// Counts of the documents and of the query log, inside a build.
 const COUNTS: &str = "groups.counts";
@@ -143,8 +143,11 @@ impl FullBuild<'_> {
             });
             let mut encode = || -> Result<(), IndexError> {
                 let mut entries = list.iter()?;
+                // Some batches for every thread, which wait for the last of them: a group is some six tokens.
+                let side_by_side = self.encoder.backend().side_by_side();
+                let size = BATCH.max(side_by_side * self.encoder.batch_tokens() / 2);
                 loop {
-                    let batch = entries.by_ref().take(BATCH);
+                    let batch = entries.by_ref().take(size);
                     let batch: Vec<TokenGroup> = batch
                         .map(|entry| Ok(entry?.group))
                         .collect::<Result<_, IndexError>>()?;
