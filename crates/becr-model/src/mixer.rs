@@ -21,6 +21,8 @@
 //! layers:  h = norm1(h + out(attention(qkv(h))));  h = norm2(h + down(gelu(up(h))))
 //! term_i = unit(h_i + residual(x_i));  query vector = unit(mean(h_0 … h_n) + pooled(h_0))
 //! ```
+//!
+//! A mixer errs, and a word by itself errs in other ways: [`Blend`] brings some of the words back, chosen after training.
 
 use crate::model::store;
 use crate::read::{Reader, explain};
@@ -117,6 +119,18 @@ pub struct MixerWeights {
     pub layers: Vec<MixerLayer>,
     /// What is done with the last layer's vectors.
     pub end: MixerEnd,
+    /// What the words themselves add to that.
+    pub blend: Blend,
+}
+
+/// How much of the words' own vectors is added to the mixed ones, beside their length of 1, before they are brought to that
+/// length again: `unit(term_i + words · x_i)`, and `unit(query vector + query · unit(mean(x_1 … x_n)))`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Blend {
+    /// To the terms.
+    pub words: f32,
+    /// To the query's vector.
+    pub query: f32,
 }
 
 /// What is done with the last layer's vectors.
@@ -196,6 +210,7 @@ impl MixerWeights {
                     pooled: square(0.0),
                 },
             },
+            blend: Blend::default(),
         }
     }
 
@@ -333,6 +348,10 @@ impl MixerWeights {
                     pooled: reader.linear("pooled", hidden, hidden)?,
                 },
             },
+            blend: Blend {
+                words: about.blend("word_blend")?,
+                query: about.blend("query_blend")?,
+            },
         })
     }
 
@@ -349,11 +368,14 @@ impl MixerWeights {
             );
         }
         let heads = self.heads.to_string();
+        let blend = [self.blend.words, self.blend.query].map(|share| share.to_string());
         let about = [
             ("format", FORMAT),
             ("encoder_id", self.encoder_id.as_str()),
             ("heads", heads.as_str()),
             ("kind", self.end.kind().name()),
+            ("word_blend", blend[0].as_str()),
+            ("query_blend", blend[1].as_str()),
         ];
         write_tensors(path, &tensors, &about)
     }
@@ -435,6 +457,22 @@ impl About<'_> {
                 "is not in the file's metadata: this is no mixer".into(),
             )
         })
+    }
+
+    /// A share of the words' own vectors; files without one have none.
+    fn blend(&self, field: &str) -> Result<f32, ModelError> {
+        let Some(value) = self.values.get(field) else {
+            return Ok(0.0);
+        };
+        let share = value.parse().ok();
+        share
+            .filter(|share: &f32| share.is_finite() && *share >= 0.0)
+            .ok_or_else(|| {
+                self.wrong(
+                    field,
+                    format!("expected a number from 0 on, found {value:?}"),
+                )
+            })
     }
 
     fn wrong(&self, field: &str, problem: String) -> ModelError {

@@ -1,6 +1,8 @@
 //! The mixer's file.
 
-use becr_model::{MIXER_FILE, MixerEnd, MixerKind, MixerShape, MixerWeights, ModelError, Storage};
+use becr_model::{
+    Blend, MIXER_FILE, MixerEnd, MixerKind, MixerShape, MixerWeights, ModelError, Storage,
+};
 use std::path::Path;
 
 const SHAPE: MixerShape = MixerShape {
@@ -31,7 +33,11 @@ fn of_shape(shape: MixerShape) -> MixerWeights {
 fn what_is_written_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MIXER_FILE);
-    let weights = weights();
+    let mut weights = weights();
+    weights.blend = Blend {
+        words: 0.3,
+        query: 0.1,
+    };
     assert_eq!(weights.shape(), SHAPE);
     weights.write(&path, Storage::F32).unwrap();
     assert_eq!(MixerWeights::read(&path, 12).unwrap(), weights);
@@ -150,6 +156,13 @@ fn faulty_files_are_refused() {
     assert!(message(12).contains("no mixer"), "{}", message(12));
     becr_model::write_tensors(&path, &tensors, &[("format", "2")]).unwrap();
     assert!(message(12).contains("newer"), "{}", message(12));
+    // Shares of the words that are none.
+    for share in [f32::NAN, -0.5] {
+        let mut wrong = written.clone();
+        wrong.blend.words = share;
+        wrong.write(&path, Storage::I8).unwrap();
+        assert!(message(12).contains("word_blend"), "{}", message(12));
+    }
     // Without layers there is nothing between input and output, which is allowed; without rows of positions not.
     let mut none = written;
     none.positions.data.clear();

@@ -55,6 +55,11 @@ pub struct MixerConfig {
     /// How much it counts that a query's vector is as similar to documents as the encoder's: the squared difference of
     /// the cosines, on average over documents.
     pub similarity_weight: f64,
+    /// How much of the words' own vectors goes with the mixed ones, when the mixer is used: nothing is trained with it, so
+    /// that it can be chosen afterwards.
+    pub word_blend: f32,
+    /// The same for the query's vector and the mean of the words.
+    pub query_blend: f32,
     /// Part of the queries that is never trained on, chosen by a hash of their words.
     pub held_out: f64,
     /// Steps between two measurements on the queries held out.
@@ -98,6 +103,8 @@ impl Default for MixerConfig {
             query_weight: 0.5,
             stop_weight: 1.0,
             similarity_weight: 0.0,
+            word_blend: 0.0,
+            query_blend: 0.0,
             held_out: 0.02,
             evaluate_every: 500,
             checkpoint_every: 1000,
@@ -159,6 +166,8 @@ impl MixerConfig {
             ("weight_decay", self.weight_decay),
             ("query_weight", self.query_weight),
             ("stop_weight", self.stop_weight),
+            ("word_blend", self.word_blend.into()),
+            ("query_blend", self.query_blend.into()),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(format!(

@@ -289,7 +289,10 @@ impl MixerTraining<'_> {
 
     /// Tells trainings apart by what they start from, learn from and go by.
     fn fingerprint(&self) -> String {
-        let about = json!([self.encoder_id, self.options, self.texts.report]);
+        let mut options = self.options.clone();
+        // What comes after training.
+        (options.word_blend, options.query_blend) = (0.0, 0.0);
+        let about = json!([self.encoder_id, options, self.texts.report]);
         format!("{:032x}", xxh3_128(about.to_string().as_bytes()))
     }
 }

@@ -28,7 +28,9 @@ use crate::config::{Config, MixerConfig};
 use crate::trainer::{OnDevice, run_on};
 use crate::{Observer, TrainError, output};
 use becr_encoder::{Shape, word_pieces};
-use becr_model::{HEAD_FILE, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Model, Storage};
+use becr_model::{
+    Blend, HEAD_FILE, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Model, Storage,
+};
 use burn::tensor::backend::AutodiffBackend;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -119,7 +121,11 @@ pub fn train(config: &Config, observer: &mut dyn Observer) -> Result<MixerOutcom
         folder: config.mixer_checkpoints(),
         encoder_id: model.encoder_id(),
     };
-    let learned = run_on(options.device, Job(&training, observer))?;
+    let mut learned = run_on(options.device, Job(&training, observer))?;
+    learned.weights.blend = Blend {
+        words: options.word_blend,
+        query: options.query_blend,
+    };
     write(&model, &learned.weights, target)?;
     Ok(MixerOutcome {
         output: target.clone(),
