@@ -24,6 +24,8 @@
 //! # Ok::<(), becr_encoder::EncodeError>(())
 //! ```
 
+#[cfg(any(test, feature = "cuda"))]
+mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod encoder;
