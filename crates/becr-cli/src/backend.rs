@@ -48,7 +48,7 @@ enum Device {
     /// The processor: slower than --backend native, to check the computation.
     #[default]
     Cpu,
-    /// An NVIDIA GPU; needs a build with the feature `cuda`.
+    /// An NVIDIA GPU; needs a build with the feature `cuda-plain`.
     Cuda,
 }
 
@@ -139,6 +139,6 @@ fn cuda(
 #[cfg(not(feature = "cuda-plain"))]
 fn cuda(_: &Config, _: &Weights, _: usize, _: Option<&Path>) -> anyhow::Result<Box<dyn Backend>> {
     bail!(
-        "this becr was built without GPU support; build it with `--features cuda`, or use --backend native"
+        "this becr was built without GPU support; build it with `--features cuda-plain`, or use --backend native"
     )
 }

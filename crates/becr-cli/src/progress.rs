@@ -280,6 +280,14 @@ impl Observer for Stages {
         !output::is_quiet()
     }
 
+    fn expected_documents(&self) -> Option<u64> {
+        let corpus = self.corpus.as_ref()?;
+        let share = corpus.bytes_read() as f64 / corpus.total_bytes()?.max(1) as f64;
+        let expected = corpus.documents() as f64 / share;
+        // Of nothing read, nothing is known.
+        expected.is_finite().then_some(expected as u64)
+    }
+
     fn planned(&self, plan: &Plan) {
         self.clear();
         output::note("To do, at the pace of a short trial on this machine:");

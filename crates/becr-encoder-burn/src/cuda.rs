@@ -1,5 +1,6 @@
 //! NVIDIA GPUs.
 
+use crate::check::check_device;
 use crate::encoder::BurnEncoder;
 use crate::gpu::{find_driver, find_gpu, find_headers, gpu_models};
 use crate::shapes::Shapes;
@@ -26,7 +27,8 @@ pub const TOKENS_PER_LAUNCH: usize = 32_768;
 ///
 /// Kernels are tuned and compiled when a shape is first met, which takes minutes; `cache` keeps them for the next
 /// process ([`default_cache`] where in doubt). The first encoder of a process decides the place. Documents should come
-/// in batches of several times `tokens_per_launch` ([`TOKENS_PER_LAUNCH`]), so that the device is not left waiting.
+/// in batches of several times `tokens_per_launch` ([`TOKENS_PER_LAUNCH`]), so that the device is not left waiting. A device
+/// that computes other vectors than the processor is refused.
 pub fn on_cuda(
     config: &Config,
     weights: &Weights,
@@ -45,9 +47,9 @@ pub fn on_cuda(
         false => "plain",
     };
     let gpus = gpu_models("/proc/driver/nvidia/gpus".as_ref());
-    Ok(Box::new(
-        encoder.named(format!("cuda {kernels} {}", gpus.join(", "))),
-    ))
+    let encoder = encoder.named(format!("cuda {kernels} {}", gpus.join(", ")));
+    check_device(&encoder, config, weights)?;
+    Ok(Box::new(encoder))
 }
 
 /// Checks that the `index`-th GPU can be used and chooses where its kernels are kept: before the first tensor.

@@ -3,7 +3,7 @@
 //! A [`BurnEncoder`] is a [`becr_encoder::Backend`] like the native one, so documents and token groups are
 //! encoded by the same code. What differs, because of how devices work:
 //!
-//! - Sequences are padded into few fixed shapes ([`Shapes`]): every new shape costs a GPU kernel tuning.
+//! - Sequences are padded ([`Shapes`]), into few fixed shapes where every new one costs a GPU kernel tuning.
 //! - Projection on the hyperplanes, span means and the packing of signs happen on the device: bits come back.
 //! - All of a batch is queued before anything is read, so batches should be large on a GPU.
 //!
@@ -24,6 +24,8 @@
 //! # Ok::<(), becr_encoder::EncodeError>(())
 //! ```
 
+#[cfg(any(test, feature = "cuda"))]
+mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod encoder;

@@ -229,9 +229,13 @@ impl Segments {
             let segments = pieces.div_ceil(shape.max_tokens - 2).max(1);
             add(&mut document.cls, vectors.next(), 1.0 / segments as f32);
             if self.relative {
+                let kept = &mut self.vectors[number];
+                if kept.is_empty() {
+                    kept.reserve_exact(pieces * shape.dim);
+                }
                 for vector in vectors.by_ref().take(segment.len()) {
                     add(&mut document.mean, Some(vector), 1.0 / pieces as f32);
-                    self.vectors[number].extend(vector);
+                    kept.extend_from_slice(vector);
                 }
             } else if !segment.is_empty() {
                 add(

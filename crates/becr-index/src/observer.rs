@@ -31,6 +31,11 @@ pub trait Observer {
         false
     }
 
+    /// How many documents there will be, judged by those that were read so far: asked where they are read only once.
+    fn expected_documents(&self) -> Option<u64> {
+        None
+    }
+
     /// What a build is going to do, and how long that takes.
     fn planned(&self, plan: &Plan) {
         let _ = plan;

@@ -1,7 +1,7 @@
 //! What a program may rely on, with a small random model.
 
 use becr::{
-    Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer,
+    Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer, Plan,
     Precision, QueryMode, RankOptions, Rules, SearchOptions, Stage, SyncOptions, Variant,
 };
 use becr_model::{
@@ -683,6 +683,57 @@ fn an_index_stays_in_the_precision_it_was_built_in() {
         matches!(joined, Err(IndexError::Precision { .. })),
         "{joined:?}"
     );
+}
+
+/// Listens for the plan of a build.
+#[derive(Default)]
+struct Planning(RefCell<Vec<Plan>>);
+
+impl Observer for Planning {
+    fn wants_plan(&self) -> bool {
+        true
+    }
+
+    fn expected_documents(&self) -> Option<u64> {
+        Some(9000)
+    }
+
+    fn planned(&self, plan: &Plan) {
+        self.0.borrow_mut().push(*plan);
+    }
+}
+
+/// Before the long part of a build its observer hears how long that takes: from the count of all documents, or where they
+/// are read once, from its own guess.
+#[test]
+fn a_build_says_how_long_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = model(&folder.path().join("model"));
+    let planned = |name: &str, mode, count: usize| {
+        let observer = Planning::default();
+        let long = documents(0..count).map(|document| {
+            let text = [document.text.as_str(); 10].join(" ");
+            Document::new(document.id, document.title, text)
+        });
+        let build = Build::new().model(model.clone()).mode(mode);
+        let path = folder.path().join(name);
+        let (_, summary) = build.run(path, long, &observer).unwrap();
+        assert_eq!(
+            summary.documents, count as u64,
+            "none is lost or read twice"
+        );
+        observer.0.into_inner()
+    };
+    for (mode, expected) in [(QueryMode::Composed, 800), (QueryMode::Encoded, 9000)] {
+        let plans = planned(&format!("{mode:?}"), mode, 800);
+        let [plan] = plans[..] else {
+            panic!("{mode:?}: {plans:?}");
+        };
+        assert_eq!(plan.documents.count, expected);
+        assert!(plan.documents.seconds > 0.0 && plan.tokens_per_document > 50.0);
+        // What is over before anyone has read of it is not worth a trial.
+        assert!(planned(&format!("short {mode:?}"), mode, 20).is_empty());
+    }
 }
 
 /// A program keeps an index in step with folders; what it has open sees it.

@@ -200,7 +200,11 @@ impl FullBuild<'_> {
                 let total = Some(spool.documents);
                 self.encode_documents(&mut index, spool.read()?, total, observer)?
             }
-            None => self.encode_documents(&mut index, documents, None, observer)?,
+            None => {
+                let ahead = self.plan_stream(&index, &mut documents, observer)?;
+                let documents = ahead.into_iter().chain(documents);
+                self.encode_documents(&mut index, documents, None, observer)?
+            }
         };
         let snapshot = index.store().snapshot()?;
         let (totals, groups) = (snapshot.totals()?, snapshot.group_count()?);

@@ -15,6 +15,8 @@ const SAMPLE: usize = 256;
 const GROUPS: usize = 4096;
 /// Text that is encoded before anyone has read a plan for it.
 const WORTH_A_TRIAL: u64 = 400_000;
+/// Text, and documents, that are read ahead to judge how many there are: far more than files are read by at a time.
+const AHEAD: (usize, usize) = (8 << 20, 4096);
 
 impl FullBuild<'_> {
     /// Tells what is to be done, if someone listens and it takes long enough to ask.
@@ -31,11 +33,7 @@ impl FullBuild<'_> {
             return Ok(());
         }
         let sample: Vec<Document> = spool.read()?.take(SAMPLE).collect::<Result<_, _>>()?;
-        let (mut pieces, mut bytes) = (0, 0);
-        for document in &sample {
-            pieces += self.encoder.tokenise(document).pieces.len();
-            bytes += document.title.len() + document.text.len();
-        }
+        let (pieces, bytes) = self.sizes(&sample);
         let per_byte = pieces as f64 / bytes.max(1) as f64;
         let tokens_per_document = per_byte * spool.bytes as f64 / spool.documents.max(1) as f64;
         let done = index.store().snapshot()?.totals()?.documents;
@@ -49,6 +47,63 @@ impl FullBuild<'_> {
             tokens_per_document,
         });
         Ok(())
+    }
+
+    /// The same where documents are read once: it takes the first of them, which are returned, and the observer's word for
+    /// how many there are.
+    pub(super) fn plan_stream(
+        &self,
+        index: &LiveIndex,
+        documents: &mut impl Iterator<Item = Result<Document, IndexError>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Result<Document, IndexError>>, IndexError> {
+        let mut ahead = Vec::new();
+        let is_composed = self.options.documents == Documents::Composed;
+        if !observer.wants_plan() || is_composed || self.options.shard.is_some() {
+            return Ok(ahead);
+        }
+        let mut bytes = 0;
+        while bytes < AHEAD.0
+            && ahead.len() < AHEAD.1
+            && let Some(document) = documents.next()
+        {
+            let Ok(read) = &document else {
+                // For whoever takes the documents to report.
+                ahead.push(document);
+                return Ok(ahead);
+            };
+            bytes += read.title.len() + read.text.len();
+            ahead.push(document);
+        }
+        let Some(expected) = observer.expected_documents() else {
+            return Ok(ahead);
+        };
+        if (bytes as u64) < WORTH_A_TRIAL {
+            return Ok(ahead);
+        }
+        let sample = ahead.iter().flatten().take(SAMPLE);
+        let sample: Vec<Document> = sample.cloned().collect();
+        let tokens_per_document = self.sizes(&sample).0 as f64 / sample.len() as f64;
+        let done = index.store().snapshot()?.totals()?.documents;
+        let left = expected.max(ahead.len() as u64).saturating_sub(done);
+        let pace = self.encoder.document_pace(&sample)?;
+        observer.planned(&Plan {
+            groups: Work::new(0, 1.0, 0.0),
+            known_groups: 0,
+            documents: Work::new(left, tokens_per_document, pace),
+            tokens_per_document,
+        });
+        Ok(ahead)
+    }
+
+    /// WordPieces and bytes of documents.
+    fn sizes(&self, documents: &[Document]) -> (usize, usize) {
+        let (mut pieces, mut bytes) = (0, 0);
+        for document in documents {
+            pieces += self.encoder.tokenise(document).pieces.len();
+            bytes += document.title.len() + document.text.len();
+        }
+        (pieces, bytes)
     }
 
     /// The groups to encode, and how many there are beside these.
