@@ -174,7 +174,8 @@ impl Config {
             set.corpus.iter_mut().for_each(absolute);
         }
         if let Some(baseline) = &mut self.baseline {
-            baseline.vectors.iter_mut().for_each(absolute);
+            let files = [&mut baseline.vectors, &mut baseline.from];
+            files.into_iter().flatten().for_each(absolute);
         }
         if let Some(mixer) = &mut self.mixer {
             let files = [&mut mixer.queries, &mut mixer.pairs, &mut mixer.corpora];

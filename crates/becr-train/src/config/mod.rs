@@ -10,7 +10,7 @@ mod tests;
 
 pub use mixer::MixerConfig;
 
-use crate::TrainOptions;
+use crate::{EncoderMode, TrainOptions};
 use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
 use becr_model::{HyperplaneKind, Layers};
@@ -384,6 +384,12 @@ impl Config {
             self.output.model.with_file_name(name)
         };
         self.output.work.clone().unwrap_or_else(beside)
+    }
+
+    /// Whether documents are read as texts, so that an index of the training's own need not encode them: by a baseline,
+    /// and by an encoder that is trained.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.baseline.is_some() || self.train.model.encoder == EncoderMode::Trained
     }
 
     /// The negatives of a set.
