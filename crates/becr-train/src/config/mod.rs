@@ -191,6 +191,12 @@ pub struct SetConfig {
     /// Files or folders of documents; left out with an index that exists.
     #[serde(default)]
     pub corpus: Vec<PathBuf>,
+    /// PageRank by document id, one `id score` a line: the feature `pagerank`.
+    pub pagerank: Option<PathBuf>,
+    /// Spam scores by document id: the feature `spam`.
+    pub spam: Option<PathBuf>,
+    /// Documents whose spam score is below this are left out.
+    pub spam_threshold: Option<f32>,
     /// A file of queries.
     pub queries: Option<PathBuf>,
     /// Judgements of the queries.
