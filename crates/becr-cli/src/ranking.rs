@@ -84,7 +84,6 @@ impl RankArgs {
         }
     }
 
-
     /// Opens an index, to be ranked with or not.
     pub(crate) fn open(&self, index: &Path) -> anyhow::Result<Index> {
         self.open_beside(index, None)

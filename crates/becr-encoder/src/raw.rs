@@ -92,12 +92,7 @@ impl Encoder {
     }
 
     /// The mean vectors of spans at every kept layer, seen from a centre: `[layers, spans, dim]`.
-    fn vectors(
-        &self,
-        states: &HiddenStates,
-        spans: &[Range<usize>],
-        centre: Centre,
-    ) -> Vec<f32> {
+    fn vectors(&self, states: &HiddenStates, spans: &[Range<usize>], centre: Centre) -> Vec<f32> {
         let centres = centre.rows(self.backend.centres(), self.backend.shape());
         let mut vectors = Vec::with_capacity(states.layers.len() * spans.len() * states.dim);
         for layer in 0..states.layers.len() {

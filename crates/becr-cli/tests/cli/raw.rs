@@ -96,7 +96,8 @@ impl Part {
     /// A word as the encoder reads it within its query.
     fn within(encoder: &Encoder, query: &str, word: usize) -> Self {
         let read = encoder.raw_query(query).unwrap();
-        let layer = |layer: usize| read.vectors[(layer * read.words + word) * DIM..][..DIM].to_vec();
+        let layer =
+            |layer: usize| read.vectors[(layer * read.words + word) * DIM..][..DIM].to_vec();
         Self {
             layers: (0..LAYERS).map(layer).collect(),
             weight: 1.0,
@@ -251,7 +252,14 @@ fn check(raw: &Scores, rest: &Scores, expected: &[(&str, BTreeMap<String, f64>)]
 fn composed_documents_have_vectors() {
     let folder = folder();
     let folder = folder.path();
-    let build = ["index", "all.jsonl", "--out", "composed", "--model", "model"];
+    let build = [
+        "index",
+        "all.jsonl",
+        "--out",
+        "composed",
+        "--model",
+        "model",
+    ];
     run(folder, &[&build[..], &["--compose-documents"]].concat());
     let deep = |more: &[&str]| -> Vec<f64> {
         let scores = scores_of(folder, "composed", more);

@@ -102,11 +102,7 @@ impl<B: Backend> Embedding<B> {
 
 impl WordPairs {
     /// `[pair, term, token]`: whether the `words` words that begin at a query's and at a document's word are the same.
-    pub(super) fn same<B: Backend>(
-        &self,
-        words: usize,
-        place: &Place<B>,
-    ) -> Tensor<B, 3, Bool> {
+    pub(super) fn same<B: Backend>(&self, words: usize, place: &Place<B>) -> Tensor<B, 3, Bool> {
         let (terms, tokens) = (self.queries.length, self.documents.length);
         let pairs = self.queries.ids.len() / terms;
         let mut same = Vec::with_capacity(pairs * terms * tokens);

@@ -1,8 +1,8 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
 use super::{BUNDLED, Config, HUB, Role, SetConfig, StoredWeights};
-use crate::baseline::BaselineConfig;
 use crate::ModelOptions;
+use crate::baseline::BaselineConfig;
 use std::path::{Path, PathBuf};
 
 impl Config {

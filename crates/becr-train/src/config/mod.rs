@@ -10,9 +10,9 @@ mod tests;
 
 pub use mixer::MixerConfig;
 
-use crate::{EncoderMode, TrainOptions};
 use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
+use crate::{EncoderMode, TrainOptions};
 use becr_model::{HyperplaneKind, Layers};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

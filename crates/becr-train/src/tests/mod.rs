@@ -244,7 +244,6 @@ fn a_small_head_learns() {
             head: Some(trained.head.clone()),
             directory: folder.path(),
             ..trainer
-            test: None,
         };
         let mut watcher = Watcher::default();
         trainer

@@ -94,7 +94,10 @@ pub(crate) struct Args {
     baseline: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,
-    #[command(flatten, next_help_heading = "With --raw, --cross-encoder or --baseline")]
+    #[command(
+        flatten,
+        next_help_heading = "With --raw, --cross-encoder or --baseline"
+    )]
     backend: backend::Args,
     /// Part of a TREC topic that is the query.
     #[arg(long, value_enum, default_value_t)]

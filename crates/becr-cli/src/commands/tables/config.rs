@@ -145,7 +145,8 @@ pub(super) struct RowConfig {
     /// Further arguments of `becr rerank`.
     #[serde(default)]
     pub(super) rerank: Vec<String>,
-    /// A run that was made elsewhere and is kept, such as `runs/{collection}-bert.run.zst`; nothing is made then.
+    /// A run that was made elsewhere and is kept, such as `runs/{collection}-bert.run.zst`; nothing is made then, and a
+    /// collection without such a file has no figures.
     pub(super) run: Option<String>,
     /// How it was made, for the footer: a command a line.
     pub(super) made_by: Option<String>,

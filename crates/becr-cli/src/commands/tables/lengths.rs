@@ -43,12 +43,17 @@ impl Lengths {
                 .map(|query| (query.id, words(&query.text).count()))
                 .collect();
             let values = |row: &RelevanceRow| -> HashMap<String, f64> {
-                let queries = row.cells[at].evaluation.per_query.iter();
-                queries.map(|(id, values)| (id.clone(), values[0])).collect()
+                let cell = row.cells[at].iter();
+                let queries = cell.flat_map(|cell| &cell.evaluation.per_query);
+                queries
+                    .map(|(id, values)| (id.clone(), values[0]))
+                    .collect()
             };
             let estimated = |values: &HashMap<String, f64>| {
-                let mut values: Vec<(&str, f64)> =
-                    values.iter().map(|(id, value)| (id.as_str(), *value)).collect();
+                let mut values: Vec<(&str, f64)> = values
+                    .iter()
+                    .map(|(id, value)| (id.as_str(), *value))
+                    .collect();
                 // In one order, so that the last digit of a mean is always the same.
                 values.sort_unstable_by(|a, b| a.0.cmp(b.0));
                 buckets.estimates(values, &lengths, CONFIDENCE)
@@ -58,12 +63,17 @@ impl Lengths {
             for [of, minus] in &table.differences {
                 if let (Some(of_row), Some(minus_row)) = (row(of), row(minus)) {
                     let (mut values, other) = (values(of_row), values(minus_row));
-                    values.iter_mut().for_each(|(id, value)| *value -= other.get(id).unwrap_or(&0.0));
+                    values
+                        .iter_mut()
+                        .for_each(|(id, value)| *value -= other.get(id).unwrap_or(&0.0));
                     lines.push((format!("{of} − {minus}"), estimated(&values)));
                 }
             }
             if table.differences.is_empty() {
-                lines.extend(rows.iter().map(|row| (row.name.clone(), estimated(&values(row)))));
+                lines.extend(
+                    rows.iter()
+                        .map(|row| (row.name.clone(), estimated(&values(row)))),
+                );
             }
             made.push(CollectionLengths {
                 name: collection.name.clone(),
@@ -89,17 +99,31 @@ impl Lengths {
             self.measure
         );
         for collection in &self.collections {
-            let _ = writeln!(text, "\n| {} | {} |", collection.name, self.buckets.join(" | "));
+            let _ = writeln!(
+                text,
+                "\n| {} | {} |",
+                collection.name,
+                self.buckets.join(" | ")
+            );
             let _ = writeln!(text, "|---|{}", "---:|".repeat(self.buckets.len()));
             for (name, points) in &collection.lines {
                 let cells = points.iter().map(|point| match point {
                     Some(point) => {
                         let half = point.half_width.map(|half| format!(" ± {half:.4}"));
-                        format!("{:.4}{} ({})", point.mean, half.unwrap_or_default(), point.n)
+                        format!(
+                            "{:.4}{} ({})",
+                            point.mean,
+                            half.unwrap_or_default(),
+                            point.n
+                        )
                     }
                     None => "–".to_owned(),
                 });
-                let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+                let _ = writeln!(
+                    text,
+                    "| {name} | {} |",
+                    cells.collect::<Vec<_>>().join(" | ")
+                );
             }
         }
         text

@@ -65,7 +65,12 @@ impl<'a> Making<'a> {
             after,
         };
         let key = self.steps.key(&step)?;
-        step.name = format!("runs/{}-{}-{}.run.zst", collection.name, model.name, &key[..8]);
+        step.name = format!(
+            "runs/{}-{}-{}.run.zst",
+            collection.name,
+            model.name,
+            &key[..8]
+        );
         let run = self.config.out.join(&step.name);
         step.arguments.extend(["--out".to_owned(), shown(&run)]);
         self.say(&index.arguments);

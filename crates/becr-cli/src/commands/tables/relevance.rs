@@ -35,8 +35,8 @@ pub(super) struct Relevance {
 
 pub(super) struct RelevanceRow {
     pub(super) name: String,
-    /// By collection.
-    pub(super) cells: Vec<Cell>,
+    /// By collection; none where a run that was made elsewhere was not made.
+    pub(super) cells: Vec<Option<Cell>>,
 }
 
 pub(super) struct Cell {
@@ -69,13 +69,17 @@ impl Relevance {
             let mut cells = Vec::new();
             for collection in &chosen {
                 let (run, bytes) = making.run(collection, row, table.bytes)?;
+                if row.run.is_some() && !run.is_file() {
+                    cells.push(None);
+                    continue;
+                }
                 let (qrels, _) = read_qrels(&collection.qrels, OnError::Stop)?;
                 let (read, _) = read_run(&run, OnError::Stop)?;
-                cells.push(Cell {
+                cells.push(Some(Cell {
                     evaluation: evaluate(&qrels, &read, &measures, Scope::Complete),
                     run,
                     bytes,
-                });
+                }));
             }
             rows.push(RelevanceRow {
                 name: row.name.clone(),
@@ -111,12 +115,15 @@ impl Relevance {
             let _ = writeln!(text, "\n{header}\n{line}");
             for row in &self.rows {
                 let mut cells = format!("| {} |", row.name);
+                let cell = row.cells[at].as_ref();
                 for measure in 0..self.measures.len() {
-                    let mean = row.cells[at].evaluation.mean(measure).unwrap_or(0.0);
-                    cells += &format!(" {mean:.4}{} |", self.marks(row, at, measure));
+                    cells += &match cell.map(|cell| cell.evaluation.mean(measure).unwrap_or(0.0)) {
+                        Some(mean) => format!(" {mean:.4}{} |", self.marks(row, at, measure)),
+                        None => " – |".to_owned(),
+                    };
                 }
                 if self.bytes {
-                    cells += &match row.cells[at].bytes {
+                    cells += &match cell.and_then(|cell| cell.bytes) {
                         Some((documents, groups)) => format!(" {documents} | {groups} |"),
                         None => " – | – |".to_owned(),
                     };
@@ -154,8 +161,13 @@ impl Relevance {
             let Some(other) = self.rows.iter().find(|row| row.name == **name) else {
                 return false;
             };
-            let [own, other] =
-                [row, other].map(|row| row.cells[collection].evaluation.values(measure));
+            let values = |row: &RelevanceRow| {
+                let cell = row.cells[collection].as_ref();
+                cell.map(|cell| cell.evaluation.values(measure))
+            };
+            let (Some(own), Some(other)) = (values(row), values(other)) else {
+                return false;
+            };
             let test = paired_t_test(own.into_iter().zip(other));
             test.difference > 0.0 && test.p.is_some_and(|p| p < SIGNIFICANT)
         };
@@ -169,9 +181,8 @@ impl Relevance {
     /// Every measure as a panel: rows side by side for each collection, with the confidence of their means.
     pub(super) fn svg(&self) -> String {
         let point = |row: &RelevanceRow, collection: usize, measure: usize| -> Option<Estimate> {
-            let values = row.cells[collection].evaluation.values(measure);
-            let values: Vec<f64> = values.into_iter().collect();
-            estimate(&values, CONFIDENCE)
+            let cell = row.cells[collection].as_ref()?;
+            estimate(&cell.evaluation.values(measure), CONFIDENCE)
         };
         let panels = self.measures.iter().enumerate().map(|(measure, name)| {
             let series = self.rows.iter().map(|row| Series {
@@ -204,6 +215,7 @@ impl Relevance {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         for row in &self.rows {
             for (collection, cell) in self.collections.iter().zip(&row.cells) {
+                let Some(cell) = cell else { continue };
                 let run = cell.run.file_name().unwrap_or_default().to_string_lossy();
                 let mut line = |measure: &str, value: String| {
                     let cells = [&row.name, collection, measure].map(&quoted);

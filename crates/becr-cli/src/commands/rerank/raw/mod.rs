@@ -89,7 +89,10 @@ pub(super) fn rescore(
     let documents = RawDocuments::new(index, &encoder)?;
     let shape = encoder.backend().shape();
     let each = shape.dim * shape.layers.len();
-    let bar = progress::counting(uses(answers).values().map(Vec::len).sum::<usize>() as u64, "compared");
+    let bar = progress::counting(
+        uses(answers).values().map(Vec::len).sum::<usize>() as u64,
+        "compared",
+    );
     let mut first = 0;
     while first < answers.len() {
         // As many queries as there is room for the vectors of.
@@ -127,7 +130,11 @@ fn encoder(index: &Index, args: &Args) -> anyhow::Result<Arc<Encoder>> {
 fn uses(answers: &[Option<RerankAnswer>]) -> BTreeMap<u64, Vec<(usize, usize)>> {
     let mut uses: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
     for (answer, ranked) in answers.iter().enumerate() {
-        for (place, (_, scored)) in ranked.iter().flat_map(|ranked| ranked.order.iter()).enumerate() {
+        for (place, (_, scored)) in ranked
+            .iter()
+            .flat_map(|ranked| ranked.order.iter())
+            .enumerate()
+        {
             uses.entry(scored.number).or_default().push((answer, place));
         }
     }
