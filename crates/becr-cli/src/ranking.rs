@@ -84,12 +84,6 @@ impl RankArgs {
         }
     }
 
-    /// Whether the score is that of token groups, as a whole.
-    pub(crate) fn is_plain(&self, index: &Index) -> anyhow::Result<bool> {
-        let is_composed = index.query_mode(&self.options())? == QueryMode::Composed;
-        Ok(is_composed && self.variant != Variant::OneVector && self.without.is_empty())
-    }
-
     /// Opens an index, to be ranked with or not.
     pub(crate) fn open(&self, index: &Path) -> anyhow::Result<Index> {
         self.open_beside(index, None)

@@ -68,4 +68,4 @@ pub use mixer::{MOST_MIXED_WORDS, Mixed, Mixer};
 pub use native::NativeEncoder;
 pub use precision::Precision;
 pub use query::WholeQuery;
-pub use raw::RawDocument;
+pub use raw::{RawDocument, RawQuery};

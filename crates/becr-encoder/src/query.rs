@@ -27,23 +27,19 @@ impl Encoder {
 
     /// The same, and the vector of the text as a whole.
     pub fn whole_query(&self, text: &str) -> Result<WholeQuery, EncodeError> {
-        let pieces = self.pieces.pieces(text);
-        let (mut batch, mut wanted) = (Batch::new(), Wanted::default());
-        let shape = self.backend.shape();
-        for segment in cut(&pieces, shape.max_tokens - 2) {
-            let sequence = batch.push(self.sequence(&pieces.ids[segment.clone()]));
-            for word in words(&pieces, segment.clone()) {
-                let shift = |piece: usize| sequence.start + 1 + piece - segment.start;
-                let span = shift(word.start)..shift(word.end);
-                wanted.footprints.push(span.clone());
-                if shape.relative {
-                    wanted.vectors.push(span);
-                }
-            }
-        }
-        if wanted.footprints.is_empty() {
+        let (batch, spans) = self.query_spans(&self.pieces.pieces(text));
+        if spans.is_empty() {
             return Ok(WholeQuery::default());
         }
+        let shape = self.backend.shape();
+        let mut wanted = Wanted {
+            vectors: match shape.relative {
+                true => spans.clone(),
+                false => Vec::new(),
+            },
+            footprints: spans,
+            ..Wanted::default()
+        };
         // A sequence each: a backend need not know of spans that cross them.
         let sequences: Vec<Range<usize>> = batch.sequences().collect();
         let of_words = wanted.vectors.len() * shape.dim;
@@ -62,6 +58,19 @@ impl Encoder {
             words,
             vector: self.as_document_mean(&mean)?,
         })
+    }
+
+    /// A query's sequences, and where its words are among all tokens.
+    pub(crate) fn query_spans(&self, pieces: &Pieces) -> (Batch, Vec<Range<usize>>) {
+        let (mut batch, mut spans) = (Batch::new(), Vec::new());
+        for segment in cut(pieces, self.backend.shape().max_tokens - 2) {
+            let sequence = batch.push(self.sequence(&pieces.ids[segment.clone()]));
+            for word in words(pieces, segment.clone()) {
+                let shift = |piece: usize| sequence.start + 1 + piece - segment.start;
+                spans.push(shift(word.start)..shift(word.end));
+            }
+        }
+        (batch, spans)
     }
 
     /// A vector as an index has the means of documents.

@@ -8,14 +8,26 @@ use std::path::Path;
 
 /// Writes a TREC run file. Queries keep their order; documents stand, and are ranked from 1, in the
 /// order of [`ranking`], so that the same run always gives the same bytes and the rank column is what
-/// an evaluation will see. An interrupted write leaves the old file or none.
+/// an evaluation will see. An interrupted write leaves the old file or none. A path that ends in `.zst` is compressed.
 ///
 /// # Errors
 /// If an id or the tag is empty or has white space, if a score is not finite, or if writing fails.
 pub fn write_run(path: impl AsRef<Path>, run: &Run) -> Result<(), Error> {
     check(run)?;
-    write_atomically(path.as_ref(), |out| write_lines(out, run))
+    let path = path.as_ref();
+    let is_compressed = path.extension().is_some_and(|end| end == "zst");
+    write_atomically(path, |out| match is_compressed {
+        true => {
+            let mut out = zstd::Encoder::new(out, LEVEL)?;
+            write_lines(&mut out, run)?;
+            out.finish().map(|_| ())
+        }
+        false => write_lines(out, run),
+    })
 }
+
+/// Runs are written once and kept.
+const LEVEL: i32 = 19;
 
 /// [`write_run`] to any writer; `name` is named in errors.
 ///

@@ -184,7 +184,7 @@ pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
 pub use order::ranking;
 pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
-pub use raw::RawVectors;
+pub use raw::{QueryVectors, RawQuery, RawVectors};
 pub use remote::{RankerCache, RemoteQuery, RemoteWorkspace};
 pub use score::{Candidate, RankWorkspace, ScoreTiming, Scored};
 pub use shading::{ShadedWord, Shading};

@@ -266,11 +266,14 @@ impl Ranker {
         Ok((query, answer.numbers))
     }
 
+    /// Whether documents' vectors are compared with one vector of the query.
+    pub(crate) fn compares_whole(&self, options: &Options) -> bool {
+        self.head.deep.query_vector == QueryVector::Whole || options.variant == Variant::OneVector
+    }
+
     /// What documents' vectors are compared with.
     fn compared(&self, options: &Options, whole: Option<Vec<u32>>) -> Compared {
-        let is_whole = self.head.deep.query_vector == QueryVector::Whole
-            || options.variant == Variant::OneVector;
-        match (is_whole, whole) {
+        match (self.compares_whole(options), whole) {
             (false, _) => Compared::Terms,
             (true, Some(whole)) => Compared::Vector(whole),
             (true, None) => Compared::Sum,

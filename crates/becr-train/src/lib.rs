@@ -26,7 +26,7 @@
 //! let model = becr_model::Model::read("model")?;
 //! let store = becr_lmdb::Store::open("index.becr/store".as_ref())?;
 //! # let examples = Vec::new();
-//! let trainer = Trainer { model: &model, store: &store, head: None, directory: "training".as_ref() };
+//! let trainer = Trainer { model: &model, store: &store, head: None, directory: "training".as_ref(), test: None };
 //! let trained = trainer.run(&examples, &Validation::default(), &TrainOptions::default(), &mut ())?;
 //! trained.head.write("model/head.json".as_ref())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -2,9 +2,7 @@
 
 use crate::config::{Config, StoredWeights};
 use crate::data::{Plan, Prepared};
-use crate::{
-    EncoderMode, Observer, TrainError, Trained, Trainer, Validation, baseline, output, validate,
-};
+use crate::{Observer, TrainError, Trained, Trainer, Validation, baseline, output, validate};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures, write_run};
 use becr_model::{HEAD_FILE, Model, Storage};
 use becr_rank::Ranker;
@@ -80,12 +78,6 @@ pub struct Measured {
 impl Training<'_> {
     /// Trains, or goes on with what an interrupted training left, and writes the result.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<Outcome, TrainError> {
-        if self.prepared.folds.is_some() && self.config.train.model.encoder == EncoderMode::Trained
-        {
-            let problem = "cross-validation re-ranks with the index, which a trained encoder no longer fits; \
-                           leave out [folds], or freeze the encoder";
-            return Err(TrainError::option("folds", problem));
-        }
         let output = &self.config.output.model;
         std::fs::create_dir_all(output).map_err(TrainError::io(output))?;
         if let Some(config) = &self.config.baseline {
@@ -105,13 +97,18 @@ impl Training<'_> {
             } = trained;
             trainings.push(Summary::of(plan, ndcg, step, steps)?);
             match (&plan.test, name) {
+                // A trained encoder has re-ranked already: the index is of another.
+                (Some(test), Some(name)) if trained.test.is_some() => {
+                    self.write(&trained, &output.join(name))?;
+                    folded.add(test, trained.test.unwrap_or_else(|| Run::new("becr")));
+                }
                 (Some(test), Some(name)) => {
                     trained
                         .head
                         .write(&output.join(format!("{name}.{HEAD_FILE}")))?;
                     folded.add(test, self.rerank(test, &trained)?);
                 }
-                _ => self.write(&trained)?,
+                _ => self.write(&trained, output)?,
             }
         }
         self.outcome(trainings, &folded)
@@ -152,6 +149,7 @@ impl Training<'_> {
             store: &self.prepared.index.store,
             head: self.prepared.head.clone(),
             directory: &directory,
+            test: plan.test.as_ref(),
         };
         let mut trained = trainer.run(
             &plan.examples,
@@ -167,8 +165,8 @@ impl Training<'_> {
     }
 
     /// The model's directory: encoder, tokenizer, configuration, head.
-    fn write(&self, trained: &Trained) -> Result<(), TrainError> {
-        let output = &self.config.output.model;
+    fn write(&self, trained: &Trained, output: &Path) -> Result<(), TrainError> {
+        std::fs::create_dir_all(output).map_err(TrainError::io(output))?;
         let partial = output::partial(output)?;
         let model = &self.prepared.model;
         let mut head = trained.head.clone();

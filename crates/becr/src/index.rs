@@ -376,6 +376,11 @@ impl Index {
         self.inner.options.encoder_of(&*self.opened()?)
     }
 
+    /// The index's model, read when first asked for.
+    pub fn model(&self) -> Result<Arc<Model>, Error> {
+        self.inner.options.model_of(&*self.opened()?)
+    }
+
     /// What encodes documents, loaded when first asked for.
     pub(crate) fn model_and_encoder(&self) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
         let opened = self.opened()?;

@@ -27,11 +27,17 @@ fn rerank(folder: &Path, index: &str, more: &[&str]) -> crate::Outcome {
 }
 
 fn scores(folder: &Path, more: &[&str]) -> Scores {
-    let outcome = rerank(folder, "index", more);
+    scores_of(folder, "index", more)
+}
+
+fn scores_of(folder: &Path, index: &str, more: &[&str]) -> Scores {
+    let outcome = rerank(folder, index, more);
     assert_eq!(outcome.code, Some(0), "{more:?}: {}", outcome.stderr);
-    let coverage = &json(&outcome.stdout)["coverage"];
-    assert_eq!(coverage["words_found"], 3, "{coverage}");
-    assert_eq!(coverage["pairs_found"], 1, "{coverage}");
+    if !more.contains(&"encoded") {
+        let coverage = &json(&outcome.stdout)["coverage"];
+        assert_eq!(coverage["words_found"], 3, "{coverage}");
+        assert_eq!(coverage["pairs_found"], 1, "{coverage}");
+    }
     let rows = rows(&folder.join("out.run"));
     assert!(
         rows.is_sorted_by(|a, b| a.0 != b.0 || a.2 >= b.2),
@@ -86,10 +92,34 @@ impl Part {
         let layers = (0..LAYERS).map(layer).collect();
         Self { layers, weight }
     }
+
+    /// A word as the encoder reads it within its query.
+    fn within(encoder: &Encoder, query: &str, word: usize) -> Self {
+        let read = encoder.raw_query(query).unwrap();
+        let layer =
+            |layer: usize| read.vectors[(layer * read.words + word) * DIM..][..DIM].to_vec();
+        Self {
+            layers: (0..LAYERS).map(layer).collect(),
+            weight: 1.0,
+        }
+    }
 }
 
-/// S_deep as the paper has it, in plain code: every similarity is a weighted sum of cosines of vectors.
-fn plain_deep(folder: &Path, encoder: &Encoder, terms: &[Vec<Part>]) -> BTreeMap<String, f64> {
+/// How the vectors of a term are joined.
+#[derive(Clone, Copy, PartialEq)]
+enum Joined {
+    Cosines,
+    Vectors,
+}
+
+/// S_deep as the paper has it, in plain code: every similarity is a weighted sum of cosines of vectors, or the cosine of
+/// their weighted sum.
+fn plain_deep(
+    folder: &Path,
+    encoder: &Encoder,
+    terms: &[Vec<Part>],
+    joined: Joined,
+) -> BTreeMap<String, f64> {
     let head = head(&folder.join("model"));
     let store = Store::open(&folder.join("index/store")).unwrap();
     let snapshot = store.snapshot().unwrap();
@@ -101,6 +131,16 @@ fn plain_deep(folder: &Path, encoder: &Encoder, terms: &[Vec<Part>]) -> BTreeMap
         let mut score = 0.0;
         for term in terms {
             let similarity = |layer: usize, vector: &[f32]| -> f64 {
+                if joined == Joined::Vectors {
+                    let at = |at: usize| {
+                        let parts = term.iter();
+                        parts
+                            .map(|part| part.weight * f64::from(part.layers[layer][at]))
+                            .sum::<f64>() as f32
+                    };
+                    let sum: Vec<f32> = (0..DIM).map(at).collect();
+                    return cosine(&sum, vector);
+                }
                 let parts = term.iter();
                 parts
                     .map(|part| part.weight * cosine(&part.layers[layer], vector))
@@ -147,12 +187,53 @@ fn scores_come_from_vectors() {
         vec![word("river", 0.2), pair(0)],
         vec![word("money", 0.2), pair(1)],
     ];
+    let expected = |joined| {
+        [
+            ("1", plain_deep(folder, encoder, &one, joined)),
+            ("2", plain_deep(folder, encoder, &two, joined)),
+        ]
+    };
+    check(&raw, &rest, &expected(Joined::Cosines));
+    let of_sum = scores(folder, &["--raw=cosine-of-sum"]);
+    check(&of_sum, &rest, &expected(Joined::Vectors));
+    // Whole queries, read by the encoder.
+    let whole = scores(folder, &["--raw", "--mode", "encoded"]);
+    let read = |query: &str, word| vec![Part::within(encoder, query, word)];
+    let (one, two) = (
+        [read("fish", 0)],
+        [read("river money", 0), read("river money", 1)],
+    );
     let expected = [
-        ("1", plain_deep(folder, encoder, &one)),
-        ("2", plain_deep(folder, encoder, &two)),
+        ("1", plain_deep(folder, encoder, &one, Joined::Cosines)),
+        ("2", plain_deep(folder, encoder, &two, Joined::Cosines)),
     ];
+    check(&whole, &rest, &expected);
+    // What is left out of a score is left out here too.
+    let without = scores(folder, &["--raw", "--without", "lexi"]);
+    let lexi = scores(folder, &["--without", "lexi"]);
+    for (key, score) in &raw {
+        let (left, expected) = (score - without[key], footprints[key] - lexi[key]);
+        assert!((left - expected).abs() < 1e-3, "{key:?}: {left} {expected}");
+    }
+    let none = scores(folder, &["--raw", "--without", "deep"]);
+    assert_eq!(none, rest);
+    // Footprints estimate the same: never quite, but nearly.
+    let deep =
+        |scores: &Scores| -> Vec<f64> { scores.iter().map(|(key, s)| s - rest[key]).collect() };
+    let (exact, estimated) = (deep(&raw), deep(&footprints));
+    let differing = exact
+        .iter()
+        .zip(&estimated)
+        .filter(|(a, b)| (*a - *b).abs() > 1e-6);
+    assert!(differing.count() > 70);
+    let correlation = correlation(&exact, &estimated);
+    assert!(correlation > 0.9, "{correlation}");
+}
+
+/// The deep part of scores is what was expected.
+fn check(raw: &Scores, rest: &Scores, expected: &[(&str, BTreeMap<String, f64>)]) {
     let mut compared = 0;
-    for (query, deep) in &expected {
+    for (query, deep) in expected {
         for (id, deep) in deep {
             let key = (query.to_string(), id.clone());
             let found = raw[&key] - rest[&key];
@@ -164,16 +245,29 @@ fn scores_come_from_vectors() {
         }
     }
     assert_eq!((compared, raw.len()), (80, 80));
-    // Footprints estimate the same: never quite, but nearly.
-    let deep =
-        |scores: &Scores| -> Vec<f64> { scores.iter().map(|(key, s)| s - rest[key]).collect() };
-    let (exact, estimated) = (deep(&raw), deep(&footprints));
-    let differing = exact
-        .iter()
-        .zip(&estimated)
-        .filter(|(a, b)| (*a - *b).abs() > 1e-6);
-    assert!(differing.count() > 70);
-    let correlation = correlation(&exact, &estimated);
+}
+
+/// Documents that are composed of token groups have vectors that are composed of theirs.
+#[test]
+fn composed_documents_have_vectors() {
+    let folder = folder();
+    let folder = folder.path();
+    let build = [
+        "index",
+        "all.jsonl",
+        "--out",
+        "composed",
+        "--model",
+        "model",
+    ];
+    run(folder, &[&build[..], &["--compose-documents"]].concat());
+    let deep = |more: &[&str]| -> Vec<f64> {
+        let scores = scores_of(folder, "composed", more);
+        let rest = scores_of(folder, "composed", &["--without", "deep"]);
+        scores.iter().map(|(key, s)| s - rest[key]).collect()
+    };
+    let (raw, footprints) = (deep(&["--raw"]), deep(&[]));
+    let correlation = correlation(&raw, &footprints);
     assert!(correlation > 0.9, "{correlation}");
 }
 
@@ -192,31 +286,13 @@ fn what_has_no_vectors_to_compare_is_said() {
     let folder = folder();
     let folder = folder.path();
     index(folder, "all.jsonl", "words", &["--no-text"]);
-    run(
-        folder,
-        &[
-            "index",
-            "all.jsonl",
-            "--out",
-            "composed",
-            "--model",
-            "model",
-            "--compose-documents",
-        ],
-    );
     for (index, more, told) in [
         (
             "index",
-            &["--without", "deep"][..],
-            "--raw goes with the score of token groups as a whole",
-        ),
-        (
-            "index",
-            &["--variant", "becr-minus"],
-            "without --mode encoded",
+            &["--variant", "one-vector"][..],
+            "one-vector compares none",
         ),
         ("words", &[], "build it without --no-text"),
-        ("composed", &[], "there are no vectors to compare"),
     ] {
         let outcome = rerank(folder, index, &[&["--raw"], more].concat());
         assert_eq!(outcome.code, Some(1), "{told}");

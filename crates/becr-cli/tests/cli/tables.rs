@@ -8,6 +8,7 @@ use std::path::Path;
 
 const TABLES: &str = r#"
 out = "tables"
+depth = 12
 measures = "nDCG@10 P@5"
 
 [[collections]]
@@ -30,8 +31,11 @@ prepare = ["--bits", "64", "--keep-head"]
 name = "rq4"
 title = "Components"
 against = ["BM25"]
+lengths = "1-2,3+"
+differences = [["BECR", "no deep"]]
 rows = [
   { name = "BM25" },
+  { name = "elsewhere", run = "kept/{collection}.run", made_by = "becr rerank elsewhere" },
   { name = "BECR", model = "b256" },
   { name = "no deep", model = "b256", rerank = ["--without", "deep"] },
 ]
@@ -57,12 +61,18 @@ fn prepared() -> tempfile::TempDir {
     let judged = (1..5).flat_map(|q| (0..8).map(move |n| format!("{q} 0 d{} {}\n", n * q, n % 2)));
     fs::write(path.join("qrels.txt"), judged.collect::<String>()).unwrap();
     fs::write(path.join("tables.toml"), TABLES).unwrap();
+    fs::create_dir(path.join("kept")).unwrap();
+    fs::copy(path.join("bm25.run"), path.join("kept/own.run")).unwrap();
     folder
 }
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 10] = [
     "rq4.md",
     "rq4.csv",
+    "rq4.svg",
+    "rq4-lengths.csv",
+    "rq4-lengths.svg",
+    "rq5.svg",
     "rq5.md",
     "rq5.csv",
     "operations.md",

@@ -169,6 +169,50 @@ fn scores(run: &str) -> HashMap<(String, String), f64> {
         .collect()
 }
 
+/// A trained encoder fits no index: every fold is a model, and its test queries are re-ranked as they are validated. Numbers of
+/// documents come from files beside the corpus.
+#[test]
+fn folds_of_a_trained_encoder_leave_models_and_a_run() {
+    let folder = folder();
+    let folder = folder.path();
+    data(folder);
+    let ranks = fs::read_to_string(folder.join("corpus.jsonl")).unwrap();
+    let id = |line: &str| -> String {
+        let document: Value = serde_json::from_str(line).unwrap();
+        document["id"].as_str().unwrap().to_owned()
+    };
+    let ranks: String = ranks
+        .lines()
+        .map(|line| format!("{} 0.5\n", id(line)))
+        .collect();
+    fs::write(folder.join("ranks.txt"), ranks).unwrap();
+    let text = "\
+        [model]\nbase = 'model'\n[output]\nmodel = 'folds'\n[folds]\ncount = 2\nmeasures = 'nDCG@10'\n\
+        [[data.sets]]\nname = 'own'\ncorpus = ['corpus.jsonl']\nqueries = 'queries.tsv'\nqrels = 'qrels.txt'\npagerank = 'ranks.txt'\n\
+        [train]\nsteps = 2\nbatch = 2\nnegatives = 2\nvalidate_every = 2\n\
+        [train.model]\nencoder = 'trained'\nfeatures = ['pagerank']\nmax_document_tokens = 24\n";
+    config(folder, "folds.toml", text);
+    let told = run(folder, &["train", "folds.toml"]).stdout;
+    assert!(told.contains("80 test queries"), "{told}");
+    for fold in ["fold-1", "fold-2"] {
+        let head = fs::read_to_string(folder.join("folds").join(fold).join("head.json")).unwrap();
+        assert!(head.contains("pagerank"), "{head}");
+        assert!(
+            folder
+                .join("folds")
+                .join(fold)
+                .join("model.safetensors")
+                .is_file()
+        );
+    }
+    let run = fs::read_to_string(folder.join("folds/cross-validated.run")).unwrap();
+    let queries: std::collections::HashSet<&str> = run
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(queries.len(), 80);
+}
+
 #[test]
 fn folds_leave_heads_and_a_run_that_rerank_repeats() {
     let folder = folder();

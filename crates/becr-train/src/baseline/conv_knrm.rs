@@ -13,7 +13,7 @@
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
 use super::knrm::{Embedding, SCALE};
-use super::layers::{Affine, affine, cosines};
+use super::layers::{Affine, affine, cosines, with_exact};
 use super::options::BaselineConfig;
 use crate::batch::{WordPairs, WordRows};
 use crate::model::{Parameter, Place};
@@ -77,9 +77,12 @@ impl<B: Backend> ConvKnrm<B> {
         let tokens = pairs.documents.valid(place);
         let documents = self.ngrams(&pairs.documents);
         let mut features = Vec::new();
-        for query in self.ngrams(&pairs.queries) {
-            for document in &documents {
-                let matches = cosines(query.clone(), document.clone());
+        for (length, query) in (1..).zip(self.ngrams(&pairs.queries)) {
+            for (other, document) in (1..).zip(&documents) {
+                let mut matches = cosines(query.clone(), document.clone());
+                if length == other {
+                    matches = with_exact(matches, pairs.same(length, place), query.clone());
+                }
                 let counts = soft_counts(&matches, &terms, &tokens, &self.kernels, place);
                 features.push(counts);
             }

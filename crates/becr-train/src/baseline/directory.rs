@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
 
 const FILE: &str = "baseline.json";
 const TENSORS: &str = "baseline.safetensors";
@@ -70,6 +71,16 @@ impl Tensors {
     pub(super) fn replace(&mut self, name: &str, values: Vec<f32>) {
         if let Some((_, old)) = self.0.get_mut(name) {
             *old = values;
+        }
+    }
+
+    /// Adds all of them to a hash.
+    pub(super) fn hash(&self, hash: &mut Xxh3) {
+        for (name, (_, values)) in &self.0 {
+            hash.update(name.as_bytes());
+            values
+                .iter()
+                .for_each(|value| hash.update(&value.to_le_bytes()));
         }
     }
 
@@ -168,6 +179,7 @@ impl Baseline {
             config: BaselineConfig {
                 // The vectors are in the directory.
                 vectors: None,
+                from: None,
                 fixed_vectors: Some(config.keeps_vectors()),
                 ..config
             },
@@ -176,6 +188,24 @@ impl Baseline {
             model,
             about: Map::new(),
         })
+    }
+
+    /// A trained baseline that is to learn more. How much of texts it reads is the new configuration's choice, its shape is
+    /// the old one's.
+    pub(crate) fn go_on(config: &BaselineConfig, directory: &Path) -> Result<Self, TrainError> {
+        let mut found = Self::read(directory)?;
+        if found.config.kind != config.kind {
+            let problem = format!("is {}, not {}", found.config.kind, config.kind);
+            return Err(broken(&directory.join(FILE), problem));
+        }
+        found.config = BaselineConfig {
+            query_tokens: config.query_tokens,
+            max_document_tokens: config.max_document_tokens,
+            train_document_tokens: config.train_document_tokens,
+            ..found.config
+        };
+        found.about = Map::from_iter([("from".into(), json!(found.about))]);
+        Ok(found)
     }
 
     /// Reads a directory that a training wrote.

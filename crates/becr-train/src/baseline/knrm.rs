@@ -11,12 +11,12 @@
 
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
-use super::layers::{Affine, affine, cosines, learned};
+use super::layers::{Affine, affine, cosines, learned, with_exact};
 use super::options::BaselineConfig;
 use crate::batch::{WordPairs, WordRows};
 use crate::model::{Parameter, Place};
 use becr_model::Kernels;
-use burn::tensor::{Tensor, backend::Backend};
+use burn::tensor::{Bool, Tensor, TensorData, backend::Backend};
 
 /// φ is scaled by this.
 pub(super) const SCALE: f64 = 0.01;
@@ -60,7 +60,8 @@ impl<B: Backend> Knrm<B> {
         let place = &self.place;
         let query = self.embedding.embed(&pairs.queries, place);
         let document = self.embedding.embed(&pairs.documents, place);
-        let translations = cosines(query, document);
+        let translations = cosines(query.clone(), document);
+        let translations = with_exact(translations, pairs.same(1, place), query);
         let terms = pairs.queries.valid(place);
         let tokens = pairs.documents.valid(place);
         let features = soft_counts(&translations, &terms, &tokens, &self.kernels, place);
@@ -96,6 +97,27 @@ impl<B: Backend> Embedding<B> {
         if !self.fixed {
             learned("vectors", false, &mut self.vectors, show);
         }
+    }
+}
+
+impl WordPairs {
+    /// `[pair, term, token]`: whether the `words` words that begin at a query's and at a document's word are the same.
+    pub(super) fn same<B: Backend>(&self, words: usize, place: &Place<B>) -> Tensor<B, 3, Bool> {
+        let (terms, tokens) = (self.queries.length, self.documents.length);
+        let pairs = self.queries.ids.len() / terms;
+        let mut same = Vec::with_capacity(pairs * terms * tokens);
+        let rows = self.queries.ids.chunks_exact(terms);
+        for (query, document) in rows.zip(self.documents.ids.chunks_exact(tokens)) {
+            // Behind the end are zeros, as in the convolution.
+            let word = |row: &[i32], at: usize| row.get(at).copied().unwrap_or(0);
+            for term in 0..terms {
+                same.extend((0..tokens).map(|token| {
+                    (0..words).all(|by| word(query, term + by) == word(document, token + by))
+                }));
+            }
+        }
+        let same = TensorData::new(same, [pairs, terms, tokens]);
+        Tensor::from_data(same, &place.device)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::directory::Tensors;
 use crate::model::{Group, Parameter, Place, unit};
-use burn::tensor::{Tensor, backend::Backend};
+use burn::tensor::{Bool, Tensor, backend::Backend};
 
 /// `x · W + b`.
 #[derive(Debug, Clone)]
@@ -62,6 +62,22 @@ pub(super) fn learned<B: Backend>(
 pub(super) fn directions<B: Backend>(vectors: Tensor<B, 3>) -> Tensor<B, 3> {
     let [rows, length, dim] = vectors.dims();
     unit(vectors.reshape([rows * length, dim])).reshape([rows, length, dim])
+}
+
+/// Similarities in which what is the same is exactly as similar as it is to itself.
+///
+/// A GPU multiplies matrices with fewer digits, and the cosine of a vector with itself may then miss 1 by more than the
+/// exact-match kernel is wide. `same` is `[pair, term, token]`, `terms` the vectors of the terms. No gradient is lost: the
+/// cosine of a vector with itself is 1 whatever the vector.
+pub(super) fn with_exact<B: Backend>(
+    similarities: Tensor<B, 3>,
+    same: Tensor<B, 3, Bool>,
+    terms: Tensor<B, 3>,
+) -> Tensor<B, 3> {
+    // 1, or 0 for a vector of zeros.
+    let own = directions(terms).detach().square().sum_dim(2);
+    let own = own.expand(similarities.dims());
+    similarities.mask_where(same, own)
 }
 
 /// The cosines of all terms and tokens, `[pair, term, token]`.

@@ -77,6 +77,13 @@ pub struct BaselineConfig {
     /// Documents are cut after so many words or WordPieces. What does not fit into one sequence is split evenly.
     #[serde(default = "max_document_tokens")]
     pub max_document_tokens: usize,
+    /// In training and validation they are cut after so many instead, which is faster; as above if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_document_tokens: Option<usize>,
+    /// The directory of a trained baseline of this kind to go on from: its encoder or words, and what it learned
+    /// beside them. `[model] base` then only names the tokenizer's model for an index of the training's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<PathBuf>,
 }
 
 fn dimensions() -> usize {
@@ -122,6 +129,17 @@ impl BaselineConfig {
             pooler: false,
             query_tokens: query_tokens(),
             max_document_tokens: max_document_tokens(),
+            train_document_tokens: None,
+            from: None,
+        }
+    }
+
+    /// As it is in training: documents may be cut earlier.
+    pub(crate) fn in_training(&self) -> Self {
+        let cut = self.train_document_tokens.unwrap_or(usize::MAX);
+        Self {
+            max_document_tokens: self.max_document_tokens.min(cut),
+            ..self.clone()
         }
     }
 
@@ -140,6 +158,11 @@ impl BaselineConfig {
             ("projection", self.projection, 4096),
             ("query_tokens", self.query_tokens, 512),
             ("max_document_tokens", self.max_document_tokens, 1_000_000),
+            (
+                "train_document_tokens",
+                self.train_document_tokens.unwrap_or(1),
+                1_000_000,
+            ),
         ] {
             if !(1..=most).contains(&value) {
                 return Err(format!(
@@ -152,6 +175,9 @@ impl BaselineConfig {
             return Err(format!(
                 "[baseline] vectors: {kind} has no table of word vectors; leave it out"
             ));
+        }
+        if self.vectors.is_some() && self.from.is_some() {
+            return Err("[baseline] vectors: those of the baseline in `from` are kept; leave one of them out".into());
         }
         if self.pooler && kind != BaselineKind::Bert {
             return Err(format!("[baseline] pooler: {kind} has none; leave it out"));

@@ -11,8 +11,9 @@ use crate::{Device, TrainError};
 use burn::tensor::backend::{AutodiffBackend, Backend};
 use std::path::Path;
 
-/// Documents that go through the network together.
+/// Documents that go through the network together, on a CPU and on a GPU.
 const TOGETHER: usize = 16;
+const TOGETHER_ON_GPU: usize = 64;
 
 /// A query and its documents, titles and texts.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -98,10 +99,14 @@ impl OnDevice for Scoring<'_> {
         // Nothing is learned, so no gradients are kept.
         let place = Place::<B::InnerBackend>::single(device);
         let network = BaselineNetwork::upload(baseline, &place)?;
+        let together = match self.ranker.device {
+            Device::Cpu => TOGETHER,
+            Device::Cuda(_) => TOGETHER_ON_GPU,
+        };
         (0..self.queries)
             .map(|query| {
                 let texts = (self.texts)(query).map_err(TrainError::Texts)?;
-                Ok(scores(&network, reader, &texts))
+                Ok(scores(&network, reader, &texts, together))
             })
             .collect()
     }
@@ -111,12 +116,21 @@ fn scores<B: Backend>(
     network: &BaselineNetwork<B>,
     reader: &TextReader,
     texts: &QueryTexts,
+    together: usize,
 ) -> Vec<f32> {
-    let parts = texts.documents.chunks(TOGETHER);
-    let scored = parts.flat_map(|documents| {
-        let texts_of = documents
-            .iter()
-            .map(|(title, text)| Some((title.as_str(), text.as_str())));
+    // Those of about the same length go together, since the longest sets the length of all.
+    let length = |place: &usize| {
+        let (title, text) = &texts.documents[*place];
+        title.len() + text.len()
+    };
+    let mut places: Vec<usize> = (0..texts.documents.len()).collect();
+    places.sort_by_key(length);
+    let mut scores = vec![0.0; places.len()];
+    for places in places.chunks(together) {
+        let texts_of = places.iter().map(|&place| {
+            let (title, text) = &texts.documents[place];
+            Some((title.as_str(), text.as_str()))
+        });
         let read: Vec<Option<(&str, &str)>> = texts_of.collect();
         let candidates = read.len();
         let batch = Batch {
@@ -127,7 +141,9 @@ fn scores<B: Backend>(
             fixed: Vec::new(),
             deep: reader.read(&[&texts.query], &read, candidates),
         };
-        values(network.scores(&batch))
-    });
-    scored.collect()
+        for (place, score) in places.iter().zip(values(network.scores(&batch))) {
+            scores[*place] = score;
+        }
+    }
+    scores
 }

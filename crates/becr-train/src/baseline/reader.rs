@@ -41,7 +41,17 @@ struct Pieces {
 }
 
 impl TextReader {
+    /// Reads as a baseline does that is served.
     pub(super) fn new(baseline: &Baseline) -> Result<Self, TrainError> {
+        Self::with(baseline, baseline.config.clone())
+    }
+
+    /// Reads as a baseline does that learns.
+    pub(super) fn in_training(baseline: &Baseline) -> Result<Self, TrainError> {
+        Self::with(baseline, baseline.config.in_training())
+    }
+
+    fn with(baseline: &Baseline, config: BaselineConfig) -> Result<Self, TrainError> {
         let by = match &baseline.model {
             None => {
                 let rows = baseline.words.iter().cloned().zip(1..);
@@ -58,10 +68,7 @@ impl TextReader {
                 }))
             }
         };
-        Ok(Self {
-            config: baseline.config.clone(),
-            by,
-        })
+        Ok(Self { config, by })
     }
 
     /// What there is to know of the vocabulary before a training.

@@ -6,6 +6,7 @@ use super::options::BaselineConfig;
 use super::reader::TextReader;
 use super::source::BaselineSource;
 use super::vectors::WordTable;
+use crate::data::Plan;
 use crate::learn::{self, Course, Picked, Scores, Source};
 use crate::model::{Place, values};
 use crate::run::{Folded, Summary, Training};
@@ -51,28 +52,14 @@ pub(crate) fn train(
         if fold.is_some() {
             observer.note(&format!("fold {number} of {}", prepared.plans.len()));
         }
-        let (config, table) = match (&table, config.kind.reads_words()) {
-            (Some(table), _) => {
-                let dimensions = table.dimensions;
-                (
-                    BaselineConfig {
-                        dimensions,
-                        ..config.clone()
-                    },
-                    Some(table.clone()),
-                )
-            }
-            (None, true) => (
-                config.clone(),
-                Some(vocabulary(config, store, &plan.examples)?),
-            ),
-            (None, false) => (config.clone(), None),
+        let start = match &config.from {
+            Some(directory) => Baseline::go_on(config, directory)?,
+            None => start(training, config, table.as_ref(), plan)?,
         };
-        let mut baseline = Baseline::start(&config, &prepared.model, table, options.seed)?;
         let mut directory = training.config.checkpoints();
         directory.extend(fold.as_deref());
         let job = BaselineJob {
-            baseline: &baseline,
+            baseline: &start,
             store,
             examples: &plan.examples,
             validation: &plan.validation,
@@ -82,7 +69,7 @@ pub(crate) fn train(
             observer,
         };
         let made = run_on(options.device, job)?;
-        baseline = made.baseline;
+        let mut baseline = made.baseline;
         let ndcg = made.outcome.best.map(|best| best.ndcg);
         let step = made
             .outcome
@@ -108,6 +95,28 @@ pub(crate) fn train(
         }
     }
     training.outcome(trainings, &folded)
+}
+
+/// A baseline that has learned nothing yet, with the words of a table or of the training documents.
+fn start(
+    training: &Training<'_>,
+    config: &BaselineConfig,
+    table: Option<&WordTable>,
+    plan: &Plan,
+) -> Result<Baseline, TrainError> {
+    let prepared = training.prepared;
+    let table = match (table, config.kind.reads_words()) {
+        (Some(table), _) => Some(table.clone()),
+        (None, true) => Some(vocabulary(config, &prepared.index.store, &plan.examples)?),
+        (None, false) => None,
+    };
+    let config = BaselineConfig {
+        dimensions: table
+            .as_ref()
+            .map_or(config.dimensions, |table| table.dimensions),
+        ..config.clone()
+    };
+    Baseline::start(&config, &prepared.model, table, training.config.train.seed)
 }
 
 /// The words whose vectors are learned: those of several training documents, the most frequent first.
@@ -183,7 +192,7 @@ impl OnDevice for BaselineJob<'_> {
     fn on<B: AutodiffBackend>(self, device: B::Device) -> Result<BaselineMade, TrainError> {
         self.options.check()?;
         let place = Place::<B>::single(device.clone());
-        let reader = TextReader::new(self.baseline)?;
+        let reader = TextReader::in_training(self.baseline)?;
         if let Some(note) = reader.note() {
             self.observer.note(&note);
         }
@@ -244,6 +253,7 @@ impl BaselineJob<'_> {
             hash.update(word.as_bytes());
             hash.update(&[0]);
         }
+        self.baseline.tensors.hash(&mut hash);
         for example in self.examples {
             hash.update(example.id.as_bytes());
             hash.update(&[0]);

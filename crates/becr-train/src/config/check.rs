@@ -1,8 +1,8 @@
 //! What a configuration must fulfil beyond the form of its values, and where its paths start.
 
 use super::{BUNDLED, Config, HUB, Role, SetConfig, StoredWeights};
+use crate::ModelOptions;
 use crate::baseline::BaselineConfig;
-use crate::{EncoderMode, ModelOptions};
 use std::path::{Path, PathBuf};
 
 impl Config {
@@ -81,9 +81,6 @@ impl Config {
             }
         }
         if let Some(folds) = &self.folds {
-            if self.train.model.encoder == EncoderMode::Trained {
-                return Err("[folds]: every fold would need an index of its own encoder; train with encoder = \"frozen\"".into());
-            }
             becr_eval::parse_measures(&folds.measures)
                 .map_err(|e| format!("[folds] measures: {e}"))?;
         }
@@ -125,6 +122,12 @@ impl Config {
         }
         if set.qrels.is_some() && set.triples.is_some() {
             return Err("name qrels or triples, not both".into());
+        }
+        if (set.pagerank.is_some() || set.spam.is_some()) && set.corpus.is_empty() {
+            return Err("pagerank and spam are numbers of the documents in corpus: name it".into());
+        }
+        if set.spam_threshold.is_some() && set.spam.is_none() {
+            return Err("spam_threshold: name a file of spam scores, spam".into());
         }
         let judged = set.qrels.as_ref().or(set.triples.as_ref());
         let problem = match (&set.pairs, &set.queries, judged, &self.index.path) {
@@ -169,12 +172,15 @@ impl Config {
                 &mut set.qrels,
                 &mut set.triples,
                 &mut set.run,
+                &mut set.pagerank,
+                &mut set.spam,
             ];
             single.into_iter().flatten().for_each(absolute);
             set.corpus.iter_mut().for_each(absolute);
         }
         if let Some(baseline) = &mut self.baseline {
-            baseline.vectors.iter_mut().for_each(absolute);
+            let files = [&mut baseline.vectors, &mut baseline.from];
+            files.into_iter().flatten().for_each(absolute);
         }
         if let Some(mixer) = &mut self.mixer {
             let files = [&mut mixer.queries, &mut mixer.pairs, &mut mixer.corpora];

@@ -10,9 +10,9 @@ mod tests;
 
 pub use mixer::MixerConfig;
 
-use crate::TrainOptions;
 use crate::baseline::BaselineConfig;
 use crate::data::NegativeKind;
+use crate::{EncoderMode, TrainOptions};
 use becr_model::{HyperplaneKind, Layers};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -191,6 +191,12 @@ pub struct SetConfig {
     /// Files or folders of documents; left out with an index that exists.
     #[serde(default)]
     pub corpus: Vec<PathBuf>,
+    /// PageRank by document id, one `id score` a line: the feature `pagerank`.
+    pub pagerank: Option<PathBuf>,
+    /// Spam scores by document id: the feature `spam`.
+    pub spam: Option<PathBuf>,
+    /// Documents whose spam score is below this are left out.
+    pub spam_threshold: Option<f32>,
     /// A file of queries.
     pub queries: Option<PathBuf>,
     /// Judgements of the queries.
@@ -384,6 +390,12 @@ impl Config {
             self.output.model.with_file_name(name)
         };
         self.output.work.clone().unwrap_or_else(beside)
+    }
+
+    /// Whether documents are read as texts, so that an index of the training's own need not encode them: by a baseline,
+    /// and by an encoder that is trained.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.baseline.is_some() || self.train.model.encoder == EncoderMode::Trained
     }
 
     /// The negatives of a set.

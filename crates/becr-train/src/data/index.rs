@@ -42,7 +42,7 @@ pub struct IndexNote {
     pub min_word_documents: Option<u64>,
     /// Which other pairs were.
     pub min_pair_documents: Option<u64>,
-    /// Whether no document met the encoder, since a baseline reads texts alone.
+    /// Whether no document met the encoder, since a baseline and a trained encoder read texts alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub texts_only: bool,
 }
@@ -51,18 +51,24 @@ pub struct IndexNote {
 const COUNT_MEMORY: usize = 512 << 20;
 
 impl TrainingIndex {
-    /// Opens an index that exists.
+    /// Opens an index that exists and was built with a model.
     pub fn open(directory: &Path, model: &Model) -> Result<Self, DataError> {
-        let store = Store::open(&Manifest::read(directory)?.store(directory))?;
-        let (found, expected) = (store.header().encoder_id.clone(), model.encoder_id());
-        if found != expected {
-            return Err(DataError::OtherModel {
+        let index = Self::open_any(directory)?;
+        let (found, expected) = (index.store.header().encoder_id.clone(), model.encoder_id());
+        match found == expected {
+            true => Ok(index),
+            false => Err(DataError::OtherModel {
                 index: directory.to_owned(),
                 found,
                 model: model.directory.clone(),
                 expected,
-            });
+            }),
         }
+    }
+
+    /// Opens an index that exists, whatever model it was built with: for what reads its texts alone.
+    pub fn open_any(directory: &Path) -> Result<Self, DataError> {
+        let store = Store::open(&Manifest::read(directory)?.store(directory))?;
         Ok(Self {
             directory: directory.to_owned(),
             store,

@@ -5,7 +5,7 @@ use super::report::SetReport;
 use super::sets::{Question, Reading, count, eval_on_error, on_error, sample};
 use super::shorten::key;
 use crate::config::SetConfig;
-use becr_corpus::{Corpus, CorpusOptions, QueryOptions, read_queries};
+use becr_corpus::{Corpus, CorpusOptions, QueryOptions, SideFiles, read_queries};
 use becr_eval::{read_qrels, read_run, read_triples};
 use std::collections::HashSet;
 
@@ -104,6 +104,11 @@ impl Reading<'_> {
         }
         let options = CorpusOptions {
             on_error: on_error(set),
+            side: SideFiles {
+                pagerank: set.pagerank.clone(),
+                spam: set.spam.clone(),
+                spam_threshold: set.spam_threshold,
+            },
             ..CorpusOptions::default()
         };
         let mut corpus = Corpus::open(&set.corpus, &options)?;

@@ -90,6 +90,7 @@ impl Preparation<'_> {
             mut report,
         } = Sets::read(self.config, &work)?;
         let index = match (&self.config.index.path, &pool) {
+            (Some(path), _) if self.config.baseline.is_some() => TrainingIndex::open_any(path)?,
             (Some(path), _) => TrainingIndex::open(path, &model)?,
             (None, Some(pool)) => self.index(&work, &model, pool, &questions)?,
             (None, None) => return Err(DataError::OtherIndex(work)),
@@ -133,6 +134,11 @@ impl Preparation<'_> {
             let model = Model::read(&model.directory)?;
             (self.encoder)(model).map_err(DataError::Encoder)
         };
+        // A baseline reads texts alone: it asks for no token group.
+        let questions = match self.config.baseline {
+            Some(_) => &[],
+            None => questions,
+        };
         let queries = questions
             .iter()
             .map(|question| question.text.clone())
@@ -144,7 +150,7 @@ impl Preparation<'_> {
             pool,
             config: &self.config.index,
             restart: self.restart,
-            texts_only: self.config.baseline.is_some(),
+            texts_only: self.config.reads_texts(),
         };
         making.run(queries, self.indexing)
     }

@@ -241,6 +241,7 @@ fn an_encoder_learns_with_its_head() {
             store: &sample.store,
             head: None,
             directory: folder.path(),
+            test: None,
         };
         let mut watcher = Watcher::default();
         let trained = trainer
@@ -345,6 +346,7 @@ fn a_gpu_that_is_not_there_is_no_riddle() {
         store: &sample.store,
         head: None,
         directory: folder.path(),
+        test: None,
     };
     let validation = sample.validation(&[]);
     let options = TrainOptions {

@@ -194,6 +194,7 @@ fn a_small_head_learns() {
             store: &sample.store,
             head: None,
             directory: folder.path(),
+            test: None,
         };
         let mut watcher = Watcher::default();
         let trained = trainer
@@ -438,6 +439,7 @@ fn what_cannot_be_learned_from_is_named() {
         store: &sample.store,
         head: None,
         directory: folder.path(),
+        test: None,
     };
     let run = |examples: &[Example], options: &TrainOptions| {
         let validation = sample.validation(&[]);

@@ -4,7 +4,7 @@ use super::{Trained, Training};
 use crate::learn::{Course, Picked, Scores, Source};
 use crate::model::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla, values};
 use crate::texts::{Reading, TextSource};
-use crate::{Candidate, Example, Observer, QueryMode, TrainError, validate};
+use crate::{Candidate, Example, Observer, QueryMode, TrainError, Validation, validate};
 use becr_eval::Run;
 use becr_model::{Head, Model, Similarity, Weights};
 use burn::tensor::backend::{AutodiffBackend, Backend};
@@ -53,16 +53,29 @@ impl Training<'_> {
             fingerprint,
             validation_queries: self.validation.queries.len(),
         };
-        let queries = self.queries();
-        let texts = self.texts(&head, &queries, Reading::Apart(QueryMode::Decomposed))?;
+        let queries = queries(self.validation);
+        let decomposed = Reading::Apart(QueryMode::Decomposed);
+        let texts = self.texts(&head, &queries, decomposed)?;
         let mut served = self.served::<B>(&head, &scale, &weights, &course.place)?;
         let mut rerank = |network: &mut Network<B>| {
             take_over(network, &mut served);
-            validate::ndcg(self.validation, &self.rerank(&served, &texts)?)
+            validate::ndcg(
+                self.validation,
+                &self.rerank(&served, self.validation, &texts)?,
+            )
         };
         let outcome = match queries.is_empty() {
             true => course.run(&mut network, None, observer)?,
             false => course.run(&mut network, Some(&mut rerank), observer)?,
+        };
+        let test = match self.trainer.test {
+            Some(lists) => {
+                take_over(&mut network, &mut served);
+                let queries = self::queries(lists);
+                let texts = self.texts(&head, &queries, decomposed)?;
+                Some(self.rerank(&served, lists, &texts)?)
+            }
+            None => None,
         };
         let mut trained = head.clone();
         network.head.download(&mut trained);
@@ -74,7 +87,10 @@ impl Training<'_> {
             ..model.clone()
         };
         trained.encoder_id = model.encoder_id();
-        Ok(self.made(trained, Some(model.weights), outcome))
+        Ok(Trained {
+            test,
+            ..self.made(trained, Some(model.weights), outcome)
+        })
     }
 
     /// A network that only scores. One that learns would keep what every forward pass computed, for a backward pass that
@@ -125,7 +141,7 @@ impl Training<'_> {
             fingerprint: format!("{fingerprint} vanilla"),
             validation_queries: self.validation.queries.len(),
         };
-        let queries = self.queries();
+        let queries = queries(self.validation);
         let texts = self.texts(head, &queries, Reading::Joined)?;
         let inner = Place::<B::InnerBackend> {
             device: place.device.clone(),
@@ -136,7 +152,10 @@ impl Training<'_> {
         let mut served = Vanilla::new(encoder, dim, inner);
         let mut rerank = |vanilla: &mut Vanilla<B>| {
             take_over(vanilla, &mut served);
-            validate::ndcg(self.validation, &self.rerank(&served, &texts)?)
+            validate::ndcg(
+                self.validation,
+                &self.rerank(&served, self.validation, &texts)?,
+            )
         };
         match queries.is_empty() {
             true => course.run(&mut vanilla, None, observer)?,
@@ -184,30 +203,16 @@ impl Training<'_> {
         ))
     }
 
-    /// The validation queries as examples.
-    fn queries(&self) -> Vec<Example> {
-        let queries = self.validation.queries.iter().map(|query| Example {
-            id: query.id.clone(),
-            query: query.query.clone(),
-            positives: query
-                .candidates
-                .iter()
-                .map(|(_, candidate)| *candidate)
-                .collect(),
-            negatives: Vec::new(),
-        });
-        queries.collect()
-    }
-
     fn rerank<B: Backend>(
         &self,
         network: &impl Scores<B>,
+        lists: &Validation,
         texts: &TextSource<'_>,
     ) -> Result<Run, TrainError> {
         let mut run = Run::new("becr");
         // As many documents at a time as in training, so that there is room for them.
         let part = self.options.batch * (self.options.negatives + 1);
-        for (example, query) in self.validation.queries.iter().enumerate() {
+        for (example, query) in lists.queries.iter().enumerate() {
             for candidates in query.candidates.chunks(part) {
                 let documents: Vec<Candidate> =
                     candidates.iter().map(|(_, candidate)| *candidate).collect();
@@ -220,6 +225,21 @@ impl Training<'_> {
         }
         Ok(run)
     }
+}
+
+/// Queries with their candidates as examples.
+fn queries(lists: &Validation) -> Vec<Example> {
+    let queries = lists.queries.iter().map(|query| Example {
+        id: query.id.clone(),
+        query: query.query.clone(),
+        positives: query
+            .candidates
+            .iter()
+            .map(|(_, candidate)| *candidate)
+            .collect(),
+        negatives: Vec::new(),
+    });
+    queries.collect()
 }
 
 /// Gives what was learned so far to a network that only scores.

@@ -11,6 +11,7 @@ pub(crate) use end_to_end::take_over;
 use crate::frozen::Frozen;
 use crate::learn::{Outcome, Sampler};
 use crate::{EncoderMode, Example, Observer, TrainError, TrainOptions, Validation, start};
+use becr_eval::Run;
 use becr_lmdb::Store;
 use becr_model::{Head, Model, Similarity, Weights};
 use becr_rank::Ranker;
@@ -33,6 +34,8 @@ pub struct Trainer<'a> {
     pub head: Option<Head>,
     /// Checkpoints, log and curves go here; a training that was interrupted goes on from here.
     pub directory: &'a Path,
+    /// Queries that a trained encoder re-ranks in the end, since no index fits it: decomposed, on raw vectors.
+    pub test: Option<&'a Validation>,
 }
 
 /// What a training made.
@@ -48,6 +51,8 @@ pub struct Trained {
     pub step: usize,
     /// Steps done in all.
     pub steps: usize,
+    /// The test queries, re-ranked, if the encoder was trained and there are some.
+    pub test: Option<Run>,
 }
 
 /// A training on some device.
@@ -175,6 +180,7 @@ impl Training<'_> {
             ndcg,
             step,
             steps: outcome.steps,
+            test: None,
         }
     }
 

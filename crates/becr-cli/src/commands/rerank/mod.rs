@@ -63,9 +63,12 @@ pub(crate) struct Args {
     /// The run to re-rank, plain or compressed.
     #[arg(long, value_name = "FILE")]
     run: PathBuf,
-    /// The run to write.
+    /// The run to write; compressed if its name ends in .zst.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Write the best so many of each query; all if not said.
+    #[arg(long, short = 'k', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    k: Option<u32>,
     /// Name of the new run, its last column.
     #[arg(long, default_value = "becr")]
     tag: String,
@@ -76,10 +79,10 @@ pub(crate) struct Args {
     /// between tabs. They count where the head has a weight for the name; a missing one contributes nothing.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Compare vectors in the place of footprints, for evaluation: documents and token groups are encoded again,
-    /// which takes as long as building the index.
-    #[arg(long)]
-    raw: bool,
+    /// Compare vectors in the place of footprints, for evaluation: documents, token groups and whole queries are encoded
+    /// again, which takes as long as building the index. Goes with --mode, --variant and --without.
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sum-of-cosines")]
+    raw: Option<raw::Joined>,
     /// Score with a cross-encoder instead: any Hugging Face BERT sequence classifier of one label, a directory or
     /// hf:owner/name. It reads query and document together, title and text as the index keeps them, as much of them as
     /// the model has positions for (512). Seconds a query, where the index takes milliseconds; nothing of the index's own ranking counts.
@@ -91,7 +94,10 @@ pub(crate) struct Args {
     baseline: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,
-    #[command(flatten, next_help_heading = "With --cross-encoder or --baseline")]
+    #[command(
+        flatten,
+        next_help_heading = "With --raw, --cross-encoder or --baseline"
+    )]
     backend: backend::Args,
     /// Part of a TREC topic that is the query.
     #[arg(long, value_enum, default_value_t)]
@@ -128,6 +134,12 @@ impl Args {
     pub(crate) fn index(&self) -> &Path {
         &self.index
     }
+
+    /// What of a query's ranking is written.
+    fn best<'a>(&self, mut rows: Vec<(&'a str, f64)>) -> Vec<(&'a str, f64)> {
+        rows.truncate(self.k.map_or(usize::MAX, |k| k as usize));
+        rows
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -149,20 +161,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let index = args.rank.open_ranked(&args.index)?;
-    if args.raw {
-        raw::check(&index, &args.rank)?;
+    if args.raw.is_some() {
+        raw::check(&index, args)?;
     }
     let features = features(args, &index)?;
     let mut answers = answers(&index, args, &tasks, &features)?;
-    if args.raw {
-        raw::rescore(&index, &tasks, &mut answers)?;
+    if let Some(joined) = args.raw {
+        raw::rescore(&index, args, joined, &tasks, &mut answers)?;
     }
 
     let mut run = Run::new(&args.tag);
     let mut report = RerankReport::new(&candidates, &queries);
     for (task, ranked) in tasks.iter().zip(&answers) {
         report.add(task, ranked.as_ref());
-        for (id, score) in rows(task, ranked.as_ref(), args.unknown) {
+        for (id, score) in args.best(rows(task, ranked.as_ref(), args.unknown)) {
             run.push(task.query, id, score);
         }
     }

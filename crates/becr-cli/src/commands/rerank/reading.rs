@@ -93,7 +93,7 @@ pub(super) fn write(
 ) -> anyhow::Result<()> {
     let mut run = Run::new(&args.tag);
     for (task, ranked) in tasks.iter().zip(ranked) {
-        for (id, score) in rows(task, ranked.as_ref(), args.unknown) {
+        for (id, score) in args.best(rows(task, ranked.as_ref(), args.unknown)) {
             run.push(task.query, id, score);
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct Config {
     /// What is measured, as `becr eval` takes it.
     #[serde(default = "measures")]
     pub(super) measures: String,
+    /// Documents of each query that runs are kept of: at least as many as the measures look at.
+    pub(super) depth: Option<u32>,
     /// Collections.
     #[serde(default)]
     pub(super) collections: Vec<Collection>,
@@ -54,6 +56,38 @@ pub(super) struct Training {
     pub(super) config: PathBuf,
     #[serde(default = "one")]
     pub(super) seed: u64,
+    /// The configuration and the files and folders that it names; filled in.
+    #[serde(skip)]
+    pub(super) reads: Vec<PathBuf>,
+}
+
+impl Training {
+    /// Finds what a training reads: whatever its configuration names that is there, but for what it writes.
+    fn find(&mut self) -> anyhow::Result<()> {
+        let path = &self.config;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: cannot read", path.display()))?;
+        let mut table: toml::Table =
+            toml::from_str(&text).with_context(|| format!("{}: not understood", path.display()))?;
+        table.remove("output");
+        let mut names = Vec::new();
+        texts(&toml::Value::Table(table), &mut names);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let files = names.iter().map(|name| folder.join(name));
+        self.reads = vec![path.clone()];
+        self.reads.extend(files.filter(|file| file.exists()));
+        Ok(())
+    }
+}
+
+/// All texts in a value.
+fn texts(value: &toml::Value, found: &mut Vec<String>) {
+    match value {
+        toml::Value::String(text) if !text.is_empty() => found.push(text.clone()),
+        toml::Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+        toml::Value::Table(table) => table.values().for_each(|value| texts(value, found)),
+        _ => {}
+    }
 }
 
 fn one() -> u64 {
@@ -92,6 +126,11 @@ pub(super) struct TableConfig {
     /// Whether the bytes of documents and of token groups are columns.
     #[serde(default)]
     pub(super) bytes: bool,
+    /// Query lengths that figures are broken down by, such as `1-3,4-6,7+`.
+    pub(super) lengths: Option<String>,
+    /// Pairs of rows whose difference by query length is a figure, the second taken from the first.
+    #[serde(default)]
+    pub(super) differences: Vec<[String; 2]>,
 }
 
 /// A row: a system.
@@ -106,6 +145,19 @@ pub(super) struct RowConfig {
     /// Further arguments of `becr rerank`.
     #[serde(default)]
     pub(super) rerank: Vec<String>,
+    /// A run that was made elsewhere and is kept, such as `runs/{collection}-bert.run.zst`; nothing is made then, and a
+    /// collection without such a file has no figures.
+    pub(super) run: Option<String>,
+    /// How it was made, for the footer: a command a line.
+    pub(super) made_by: Option<String>,
+}
+
+impl RowConfig {
+    /// The run that is kept for a collection, if the row names one.
+    pub(super) fn stored(&self, collection: &str) -> Option<PathBuf> {
+        let run = self.run.as_ref()?;
+        Some(PathBuf::from(run.replace("{collection}", collection)))
+    }
 }
 
 /// What operations are counted for. The defaults are the paper's.
@@ -168,6 +220,7 @@ impl Config {
             toml::from_str(&text).with_context(|| format!("{}: not understood", path.display()))?;
         config.check().with_context(|| path.display().to_string())?;
         config.resolve(path.parent().unwrap_or(Path::new("")));
+        config.trainings.iter_mut().try_for_each(Training::find)?;
         Ok(config)
     }
 
@@ -190,6 +243,22 @@ impl Config {
                     table.name
                 );
             }
+            if let Some(lengths) = &table.lengths {
+                let parsed: Result<becr_eval::Buckets, _> = lengths.parse();
+                parsed.with_context(|| format!("table {}: lengths", table.name))?;
+            }
+            ensure!(
+                table.lengths.is_some() || table.differences.is_empty(),
+                "table {}: differences are by query length; name lengths",
+                table.name
+            );
+            for name in table.differences.iter().flatten() {
+                ensure!(
+                    rows().any(|row| row == name),
+                    "table {}: differences names no row {name:?}",
+                    table.name
+                );
+            }
             for name in &table.collections {
                 let known = self.collections.iter().any(|c| c.name == *name);
                 ensure!(
@@ -206,6 +275,18 @@ impl Config {
                     table.name,
                     row.name,
                     row.model
+                );
+                ensure!(
+                    row.run.is_none() || (row.model.is_none() && row.baseline.is_none()),
+                    "table {}, row {:?}: a run that is kept needs no model; name one of them",
+                    table.name,
+                    row.name
+                );
+                ensure!(
+                    row.run.is_some() == row.made_by.is_some(),
+                    "table {}, row {:?}: a run that is kept goes with made_by, which says how",
+                    table.name,
+                    row.name
                 );
                 ensure!(
                     row.model.is_some() || (row.rerank.is_empty() && row.baseline.is_none()),
@@ -253,8 +334,12 @@ impl Config {
             .iter_mut()
             .for_each(|model| directory(&mut model.model));
         let rows = self.tables.iter_mut().flat_map(|table| &mut table.rows);
-        rows.filter_map(|row| row.baseline.as_mut())
-            .for_each(directory);
+        for row in rows {
+            row.baseline.iter_mut().for_each(directory);
+            if let Some(run) = &mut row.run {
+                *run = folder.join(&*run).display().to_string();
+            }
+        }
     }
 }
 

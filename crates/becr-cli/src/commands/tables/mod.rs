@@ -4,6 +4,8 @@
 //! before is not done again: a step is known by its command and by what it reads (`steps.rs`).
 
 mod config;
+mod lengths;
+mod making;
 mod operations;
 mod relevance;
 mod steps;
@@ -19,7 +21,7 @@ use steps::Steps;
 ///
 /// A TOML file names collections, models, trainings and tables. Trainings, models,
 /// indexes and runs that are missing are made by the commands that the footers of the
-/// tables name; tables go out as Markdown and CSV. Asked again with nothing changed, it
+/// tables name; tables go out as Markdown, CSV and SVG. Asked again with nothing changed, it
 /// makes nothing and writes the same bytes. crates/becr-cli/configs/tables.toml is an
 /// example with comments: relevance, components switched off, bits and layers, and
 /// operations counted from shapes.
@@ -49,11 +51,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for table in &config.tables {
         let made = Relevance::make(&config, table, &mut steps)?;
         write(&config.out, &table.name, &made.markdown(), args.check)?;
-        write_file(
-            &config.out.join(format!("{}.csv", table.name)),
-            &made.csv(),
-            args.check,
-        )?;
+        let beside = |end: &str, text: &str| {
+            let path = config.out.join(format!("{}{end}", table.name));
+            write_file(&path, text, args.check)
+        };
+        beside(".csv", &made.csv())?;
+        beside(".svg", &made.svg())?;
+        if let Some(lengths) = made.lengths() {
+            beside("-lengths.csv", &lengths.csv())?;
+            beside("-lengths.svg", &lengths.svg())?;
+        }
     }
     if let Some(workload) = &config.operations {
         let rows = operations::count(workload);

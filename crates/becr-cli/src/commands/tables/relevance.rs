@@ -1,17 +1,21 @@
 //! A table of relevance: systems by collections and measures.
 
-use super::config::{Collection, Config, ModelEntry, RowConfig, TableConfig};
-use super::steps::{Step, Steps, command};
-use anyhow::Context;
+use super::config::{Collection, Config, TableConfig};
+use super::lengths::Lengths;
+use super::making::Making;
+use super::steps::Steps;
 use becr_eval::{
-    Evaluation, OnError, Scope, evaluate, paired_t_test, parse_measures, read_qrels, read_run,
+    Estimate, Evaluation, OnError, Panel, Plot, Scope, Series, estimate, evaluate, paired_t_test,
+    parse_measures, read_qrels, read_run,
 };
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Differences with a smaller p are marked.
 const SIGNIFICANT: f64 = 0.05;
+
+/// Of the bars in figures.
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The paper's marks, one for each row that others are compared with.
 const MARKS: [&str; 6] = ["‡", "*", "§", "¶", "†", "‖"];
@@ -24,28 +28,23 @@ pub(super) struct Relevance {
     rows: Vec<RelevanceRow>,
     against: Vec<String>,
     bytes: bool,
+    /// By query length, if that is asked for.
+    lengths: Option<Lengths>,
     commands: Vec<String>,
 }
 
-struct RelevanceRow {
-    name: String,
-    /// By collection.
-    cells: Vec<Cell>,
+pub(super) struct RelevanceRow {
+    pub(super) name: String,
+    /// By collection; none where a run that was made elsewhere was not made.
+    pub(super) cells: Vec<Option<Cell>>,
 }
 
-struct Cell {
-    evaluation: Evaluation,
+pub(super) struct Cell {
+    pub(super) evaluation: Evaluation,
     /// The run that was measured.
     run: PathBuf,
     /// Bytes of records and of token groups.
     bytes: Option<(u64, u64)>,
-}
-
-/// Makes runs, and what they need.
-struct Making<'a> {
-    config: &'a Config,
-    steps: &'a mut Steps,
-    commands: Vec<String>,
 }
 
 impl Relevance {
@@ -70,22 +69,28 @@ impl Relevance {
             let mut cells = Vec::new();
             for collection in &chosen {
                 let (run, bytes) = making.run(collection, row, table.bytes)?;
+                if row.run.is_some() && !run.is_file() {
+                    cells.push(None);
+                    continue;
+                }
                 let (qrels, _) = read_qrels(&collection.qrels, OnError::Stop)?;
                 let (read, _) = read_run(&run, OnError::Stop)?;
-                cells.push(Cell {
+                cells.push(Some(Cell {
                     evaluation: evaluate(&qrels, &read, &measures, Scope::Complete),
                     run,
                     bytes,
-                });
+                }));
             }
             rows.push(RelevanceRow {
                 name: row.name.clone(),
                 cells,
             });
         }
+        let measures: Vec<String> = measures.iter().map(ToString::to_string).collect();
         Ok(Self {
             title: table.title.clone(),
-            measures: measures.iter().map(ToString::to_string).collect(),
+            lengths: Lengths::make(table, &chosen, &measures, &rows)?,
+            measures,
             collections: chosen.iter().map(|c| c.name.clone()).collect(),
             rows,
             against: table.against.clone(),
@@ -110,12 +115,15 @@ impl Relevance {
             let _ = writeln!(text, "\n{header}\n{line}");
             for row in &self.rows {
                 let mut cells = format!("| {} |", row.name);
+                let cell = row.cells[at].as_ref();
                 for measure in 0..self.measures.len() {
-                    let mean = row.cells[at].evaluation.mean(measure).unwrap_or(0.0);
-                    cells += &format!(" {mean:.4}{} |", self.marks(row, at, measure));
+                    cells += &match cell.map(|cell| cell.evaluation.mean(measure).unwrap_or(0.0)) {
+                        Some(mean) => format!(" {mean:.4}{} |", self.marks(row, at, measure)),
+                        None => " – |".to_owned(),
+                    };
                 }
                 if self.bytes {
-                    cells += &match row.cells[at].bytes {
+                    cells += &match cell.and_then(|cell| cell.bytes) {
                         Some((documents, groups)) => format!(" {documents} | {groups} |"),
                         None => " – | – |".to_owned(),
                     };
@@ -136,6 +144,9 @@ impl Relevance {
                 marked.join(", ")
             );
         }
+        if let Some(lengths) = &self.lengths {
+            text += &lengths.markdown();
+        }
         text += "\nMade by:\n\n```\n";
         self.commands.iter().for_each(|command| {
             let _ = writeln!(text, "{command}");
@@ -150,8 +161,13 @@ impl Relevance {
             let Some(other) = self.rows.iter().find(|row| row.name == **name) else {
                 return false;
             };
-            let [own, other] =
-                [row, other].map(|row| row.cells[collection].evaluation.values(measure));
+            let values = |row: &RelevanceRow| {
+                let cell = row.cells[collection].as_ref();
+                cell.map(|cell| cell.evaluation.values(measure))
+            };
+            let (Some(own), Some(other)) = (values(row), values(other)) else {
+                return false;
+            };
             let test = paired_t_test(own.into_iter().zip(other));
             test.difference > 0.0 && test.p.is_some_and(|p| p < SIGNIFICANT)
         };
@@ -162,12 +178,44 @@ impl Relevance {
             .collect()
     }
 
+    /// Every measure as a panel: rows side by side for each collection, with the confidence of their means.
+    pub(super) fn svg(&self) -> String {
+        let point = |row: &RelevanceRow, collection: usize, measure: usize| -> Option<Estimate> {
+            let cell = row.cells[collection].as_ref()?;
+            estimate(&cell.evaluation.values(measure), CONFIDENCE)
+        };
+        let panels = self.measures.iter().enumerate().map(|(measure, name)| {
+            let series = self.rows.iter().map(|row| Series {
+                name: row.name.clone(),
+                points: (0..self.collections.len())
+                    .map(|collection| point(row, collection, measure))
+                    .collect(),
+            });
+            Panel {
+                y_label: name.clone(),
+                series: series.collect(),
+            }
+        });
+        let plot = Plot {
+            x_label: format!("{} (bars: 95 % confidence)", self.title),
+            categories: self.collections.clone(),
+            panels: panels.collect(),
+        };
+        plot.to_string()
+    }
+
+    /// The figure by query length.
+    pub(super) fn lengths(&self) -> Option<&Lengths> {
+        self.lengths.as_ref()
+    }
+
     /// A line for each figure, with the run that `becr eval` computes it from again.
     pub(super) fn csv(&self) -> String {
         let mut text = String::from("row,collection,measure,value,run\n");
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         for row in &self.rows {
             for (collection, cell) in self.collections.iter().zip(&row.cells) {
+                let Some(cell) = cell else { continue };
                 let run = cell.run.file_name().unwrap_or_default().to_string_lossy();
                 let mut line = |measure: &str, value: String| {
                     let cells = [&row.name, collection, measure].map(&quoted);
@@ -184,247 +232,4 @@ impl Relevance {
         }
         text
     }
-}
-
-impl<'a> Making<'a> {
-    /// The run of a row, and the bytes of its index if they are wanted.
-    fn run(
-        &mut self,
-        collection: &Collection,
-        row: &RowConfig,
-        bytes: bool,
-    ) -> anyhow::Result<(PathBuf, Option<(u64, u64)>)> {
-        let Some(model) = row.model.as_ref() else {
-            return Ok((collection.run.clone(), None));
-        };
-        let model = self.config.models.iter().find(|entry| entry.name == *model);
-        let model = model.context("a model that was checked")?;
-        let index = self.index_step(collection, model)?;
-        let index_key = self.steps.key(&index)?;
-        let mut arguments = strings(["rerank"]);
-        arguments.push(self.place(&index.name));
-        let files = [
-            ("--queries", &collection.queries),
-            ("--run", &collection.run),
-        ];
-        for (flag, path) in files {
-            arguments.extend([flag.to_owned(), shown(path)]);
-        }
-        let mut after = vec![index_key.clone()];
-        let mut reads = vec![collection.queries.as_path(), &collection.run];
-        arguments.extend(row.rerank.iter().cloned());
-        if let Some(baseline) = &row.baseline {
-            let (directory, key) = self.directory(baseline)?;
-            match key {
-                Some(key) => after.push(key),
-                None => reads.push(baseline),
-            }
-            arguments.extend(["--baseline".to_owned(), directory]);
-        }
-        // Rows of several tables that are the same are one run, whatever they are called.
-        let mut step = Step {
-            name: String::new(),
-            arguments,
-            reads,
-            after,
-        };
-        let key = self.steps.key(&step)?;
-        step.name = format!("runs/{}-{}-{}.run", collection.name, model.name, &key[..8]);
-        let run = self.config.out.join(&step.name);
-        step.arguments.extend(["--out".to_owned(), shown(&run)]);
-        self.say(&index.arguments);
-        self.say(&step.arguments);
-        if self.steps.is_done(&step.name, &key) && run.is_file() {
-            self.steps.keep();
-        } else {
-            self.index(collection, model, &index, index_key)?;
-            if let Some(baseline) = &row.baseline {
-                self.made(baseline)?;
-            }
-            make_folder(&run)?;
-            self.steps.run(&step, key, || Ok(BTreeMap::new()))?;
-        }
-        let figures = self.steps.figures(&index.name);
-        let figure = |name: &str| figures.get(name).copied();
-        let bytes = bytes.then(|| Some((figure("records")?, figure("token groups")?)));
-        Ok((run, bytes.flatten()))
-    }
-
-    /// Builds an index unless it is there as it should be.
-    fn index(
-        &mut self,
-        collection: &Collection,
-        model: &ModelEntry,
-        step: &Step<'_>,
-        key: String,
-    ) -> anyhow::Result<()> {
-        let directory = self.config.out.join(&step.name);
-        if self.steps.is_done(&step.name, &key) && directory.is_dir() {
-            self.steps.keep();
-            return Ok(());
-        }
-        self.model(model, true)?;
-        if directory.is_dir() {
-            std::fs::remove_dir_all(&directory)
-                .with_context(|| format!("{}: an old index", directory.display()))?;
-        }
-        make_folder(&directory)?;
-        self.steps
-            .run(step, key, || bytes_of(&directory))
-            .with_context(|| format!("collection {}", collection.name))
-    }
-
-    fn index_step<'c>(
-        &mut self,
-        collection: &'c Collection,
-        model: &'c ModelEntry,
-    ) -> anyhow::Result<Step<'c>> {
-        let (directory, key) = self.model(model, false)?;
-        let name = format!("indexes/{}-{}", collection.name, model.name);
-        let mut arguments = strings(["index"]);
-        arguments.extend(collection.corpus.iter().map(|path| shown(path)));
-        arguments.extend(["--out".to_owned(), self.place(&name)]);
-        if directory != "bundled" {
-            arguments.extend(["--model".to_owned(), directory]);
-        }
-        arguments.extend(model.index.iter().cloned());
-        let mut reads: Vec<&Path> = collection.corpus.iter().map(PathBuf::as_path).collect();
-        if key.is_none() && model.model.is_dir() {
-            reads.push(&model.model);
-        }
-        Ok(Step {
-            name,
-            arguments,
-            reads,
-            after: key.into_iter().collect(),
-        })
-    }
-
-    /// The directory of a model, and the key of the step that makes it if there is one. With `make` it is made.
-    fn model(
-        &mut self,
-        model: &ModelEntry,
-        make: bool,
-    ) -> anyhow::Result<(String, Option<String>)> {
-        let (base, base_key) = match make {
-            true => self.made(&model.model)?,
-            false => self.directory(&model.model)?,
-        };
-        if model.prepare.is_empty() {
-            return Ok((base, base_key));
-        }
-        let name = format!("models/{}", model.name);
-        let directory = self.config.out.join(&name);
-        let mut arguments = strings(["model", "prepare"]);
-        arguments.extend([base, "--out".to_owned(), shown(&directory)]);
-        arguments.extend(model.prepare.iter().cloned());
-        let reads = match base_key.is_none() && model.model.is_dir() {
-            true => vec![model.model.as_path()],
-            false => Vec::new(),
-        };
-        let step = Step {
-            name,
-            arguments,
-            reads,
-            after: base_key.into_iter().collect(),
-        };
-        let key = self.steps.key(&step)?;
-        self.say(&step.arguments);
-        if make && !(self.steps.is_done(&step.name, &key) && directory.is_dir()) {
-            if directory.is_dir() {
-                std::fs::remove_dir_all(&directory)
-                    .with_context(|| format!("{}: an old model", directory.display()))?;
-            }
-            make_folder(&directory)?;
-            self.steps.run(&step, key.clone(), || Ok(BTreeMap::new()))?;
-        }
-        Ok((shown(&directory), Some(key)))
-    }
-
-    /// A directory that was named, or that a training makes; with the key of that training.
-    fn directory(&mut self, named: &Path) -> anyhow::Result<(String, Option<String>)> {
-        match self.training(named)? {
-            Some((step, key)) => {
-                self.say(&step.arguments);
-                Ok((self.place(&step.name), Some(key)))
-            }
-            None => Ok((shown(named), None)),
-        }
-    }
-
-    /// The same, trained if need be.
-    fn made(&mut self, named: &Path) -> anyhow::Result<(String, Option<String>)> {
-        let Some((step, key)) = self.training(named)? else {
-            return Ok((shown(named), None));
-        };
-        let directory = self.config.out.join(&step.name);
-        if !(self.steps.is_done(&step.name, &key) && directory.is_dir()) {
-            make_folder(&directory)?;
-            self.steps.run(&step, key.clone(), || Ok(BTreeMap::new()))?;
-        }
-        Ok((self.place(&step.name), Some(key)))
-    }
-
-    fn training(&mut self, named: &Path) -> anyhow::Result<Option<(Step<'a>, String)>> {
-        let config = self.config;
-        let found = config
-            .trainings
-            .iter()
-            .find(|training| Path::new(&training.name) == named);
-        let Some(training) = found else {
-            return Ok(None);
-        };
-        let name = format!("models/{}", training.name);
-        let step = Step {
-            arguments: vec![
-                "train".into(),
-                shown(&training.config),
-                "--seed".into(),
-                training.seed.to_string(),
-                "--out".into(),
-                self.place(&name),
-            ],
-            name,
-            reads: vec![&training.config],
-            after: Vec::new(),
-        };
-        let key = self.steps.key(&step)?;
-        Ok(Some((step, key)))
-    }
-
-    fn place(&self, name: &str) -> String {
-        shown(&self.config.out.join(name))
-    }
-
-    /// Keeps a command for the footer, once.
-    fn say(&mut self, arguments: &[String]) {
-        let command = command(arguments);
-        if !self.commands.contains(&command) {
-            self.commands.push(command);
-        }
-    }
-}
-
-fn strings<const N: usize>(list: [&str; N]) -> Vec<String> {
-    list.map(String::from).to_vec()
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn make_folder(path: &Path) -> anyhow::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    Ok(())
-}
-
-/// Bytes of an index's tables, by name.
-fn bytes_of(index: &Path) -> anyhow::Result<BTreeMap<String, u64>> {
-    let stats = becr::Index::open(index)?.stats()?;
-    let tables = stats.store.iter().flat_map(|store| &store.tables);
-    Ok(tables
-        .map(|table| (table.name.to_string(), table.bytes))
-        .collect())
 }

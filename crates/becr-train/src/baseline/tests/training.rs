@@ -82,5 +82,23 @@ fn losses_fall_and_training_goes_on_where_it_stopped() {
         let (again, none) = train(&options, &validation, folder.path());
         assert!(none.is_empty());
         assert_eq!(again.baseline.tensors, made.baseline.tensors, "{kind}");
+        // Another training may go on from what it made, and reads as much of documents as its own configuration says.
+        let kept = folder.path().join("kept");
+        made.baseline.write(&kept, "tiny").unwrap();
+        let more = BaselineConfig {
+            max_document_tokens: 40,
+            train_document_tokens: Some(24),
+            ..config
+        };
+        let on = Baseline::go_on(&more, &kept).unwrap();
+        assert_eq!(on.tensors, made.baseline.tensors, "{kind}");
+        assert_eq!(on.config.max_document_tokens, 40);
+        assert_eq!(on.config.in_training().max_document_tokens, 24);
+        let other = match kind {
+            BaselineKind::Knrm => BaselineKind::ConvKnrm,
+            _ => BaselineKind::Knrm,
+        };
+        let refused = Baseline::go_on(&BaselineConfig::new(other), &kept).unwrap_err();
+        assert!(refused.to_string().contains("not"), "{refused}");
     }
 }
