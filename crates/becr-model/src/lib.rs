@@ -54,7 +54,7 @@ pub use head::{CompositionWeights, Deep, Feature, HEAD_FILE, Head, Others, TermW
 pub use list_wise::{
     DeepScale, Feedback, PairFrequency, Proximity, QueryMode, QueryVector, ScaleOver,
 };
-pub use mixer::{Blend, MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
+pub use mixer::{MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
 pub use model::{Model, Storage};
 pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
 pub use tensor_file::{Data, Tensor, write_tensors};

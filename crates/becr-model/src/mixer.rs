@@ -22,7 +22,8 @@
 //! term_i = unit(h_i + residual(x_i));  query vector = unit(mean(h_0 … h_n) + pooled(h_0))
 //! ```
 //!
-//! A mixer errs, and a word by itself errs in other ways: [`Blend`] brings some of the words back, chosen after training.
+//! A mixer errs, and a word by itself errs in other ways. So some of the word may be brought back, `unit(term_i + word_blend ·
+//! x_i)`; how much is chosen after training.
 
 use crate::model::store;
 use crate::read::{Reader, explain};
@@ -119,18 +120,8 @@ pub struct MixerWeights {
     pub layers: Vec<MixerLayer>,
     /// What is done with the last layer's vectors.
     pub end: MixerEnd,
-    /// What the words themselves add to that.
-    pub blend: Blend,
-}
-
-/// How much of the words' own vectors is added to the mixed ones, beside their length of 1, before they are brought to that
-/// length again: `unit(term_i + words · x_i)`, and `unit(query vector + query · unit(mean(x_1 … x_n)))`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Blend {
-    /// To the terms.
-    pub words: f32,
-    /// To the query's vector.
-    pub query: f32,
+    /// How much of a word's own vector is added to the mixed one, which has length 1.
+    pub word_blend: f32,
 }
 
 /// What is done with the last layer's vectors.
@@ -210,7 +201,7 @@ impl MixerWeights {
                     pooled: square(0.0),
                 },
             },
-            blend: Blend::default(),
+            word_blend: 0.0,
         }
     }
 
@@ -348,10 +339,7 @@ impl MixerWeights {
                     pooled: reader.linear("pooled", hidden, hidden)?,
                 },
             },
-            blend: Blend {
-                words: about.blend("word_blend")?,
-                query: about.blend("query_blend")?,
-            },
+            word_blend: about.share("word_blend")?,
         })
     }
 
@@ -368,14 +356,13 @@ impl MixerWeights {
             );
         }
         let heads = self.heads.to_string();
-        let blend = [self.blend.words, self.blend.query].map(|share| share.to_string());
+        let word_blend = self.word_blend.to_string();
         let about = [
             ("format", FORMAT),
             ("encoder_id", self.encoder_id.as_str()),
             ("heads", heads.as_str()),
             ("kind", self.end.kind().name()),
-            ("word_blend", blend[0].as_str()),
-            ("query_blend", blend[1].as_str()),
+            ("word_blend", word_blend.as_str()),
         ];
         write_tensors(path, &tensors, &about)
     }
@@ -460,7 +447,7 @@ impl About<'_> {
     }
 
     /// A share of the words' own vectors; files without one have none.
-    fn blend(&self, field: &str) -> Result<f32, ModelError> {
+    fn share(&self, field: &str) -> Result<f32, ModelError> {
         let Some(value) = self.values.get(field) else {
             return Ok(0.0);
         };

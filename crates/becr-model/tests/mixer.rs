@@ -1,8 +1,6 @@
 //! The mixer's file.
 
-use becr_model::{
-    Blend, MIXER_FILE, MixerEnd, MixerKind, MixerShape, MixerWeights, ModelError, Storage,
-};
+use becr_model::{MIXER_FILE, MixerEnd, MixerKind, MixerShape, MixerWeights, ModelError, Storage};
 use std::path::Path;
 
 const SHAPE: MixerShape = MixerShape {
@@ -34,10 +32,7 @@ fn what_is_written_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MIXER_FILE);
     let mut weights = weights();
-    weights.blend = Blend {
-        words: 0.3,
-        query: 0.1,
-    };
+    weights.word_blend = 0.3;
     assert_eq!(weights.shape(), SHAPE);
     weights.write(&path, Storage::F32).unwrap();
     assert_eq!(MixerWeights::read(&path, 12).unwrap(), weights);
@@ -159,7 +154,7 @@ fn faulty_files_are_refused() {
     // Shares of the words that are none.
     for share in [f32::NAN, -0.5] {
         let mut wrong = written.clone();
-        wrong.blend.words = share;
+        wrong.word_blend = share;
         wrong.write(&path, Storage::I8).unwrap();
         assert!(message(12).contains("word_blend"), "{}", message(12));
     }

@@ -11,7 +11,7 @@ pub const TOKENIZER: &[u8] = include_bytes!("../tokenizer.json");
 pub const WEIGHTS: &[u8] = include_bytes!("../model.safetensors");
 /// The ranking head, `head.json`.
 pub const HEAD: &[u8] = include_bytes!("../head.json");
-/// The mixer of composed queries, `mixer.safetensors`; this model has none.
-pub const MIXER: Option<&[u8]> = None;
+/// The mixer of composed queries, `mixer.safetensors`.
+pub const MIXER: Option<&[u8]> = Some(include_bytes!("../mixer.safetensors"));
 /// The vectors of its frequent WordPieces, `words.bin`.
 pub const WORDS: Option<&[u8]> = Some(include_bytes!("../words.bin"));

@@ -11,7 +11,7 @@ use crate::native::attention::{Projections, attend};
 use crate::native::linear::Linear;
 use crate::native::scratch::{Pool, Scratch, padded};
 use crate::{EncodeError, Precision};
-use becr_model::{Blend, LayerNorm, Matrix, MixerEnd, MixerLayer, MixerWeights};
+use becr_model::{LayerNorm, Matrix, MixerEnd, MixerLayer, MixerWeights};
 
 /// Words of a query that are mixed. What comes after them is left as it is.
 pub const MOST_MIXED_WORDS: usize = 64;
@@ -42,7 +42,7 @@ pub struct Mixer {
     query: Vec<f32>,
     layers: Vec<Layer>,
     end: End,
-    blend: Blend,
+    word_blend: f32,
     epsilon: f32,
     memory: Pool<Memory>,
 }
@@ -144,7 +144,7 @@ impl Mixer {
                     pooled: linear(pooled),
                 },
             },
-            blend: weights.blend,
+            word_blend: weights.word_blend,
             epsilon: shape.kind.epsilon(),
             memory: Pool::default(),
         }
@@ -189,30 +189,19 @@ impl Mixer {
                 unit(result);
             }
         });
-        self.blend(&words[..mixed * dim], out);
+        self.blend(&words[..mixed * dim], &mut out.terms);
     }
 
     /// Brings some of the words back.
-    fn blend(&self, words: &[f32], out: &mut Mixed) {
-        let Blend {
-            words: to_words,
-            query: to_query,
-        } = self.blend;
-        let dim = self.dim;
-        if to_words > 0.0 {
-            for (term, word) in out.terms.chunks_exact_mut(dim).zip(words.chunks_exact(dim)) {
-                add_times(term, to_words, word);
-                unit(term);
-            }
+    fn blend(&self, words: &[f32], terms: &mut [f32]) {
+        if self.word_blend == 0.0 {
+            return;
         }
-        if to_query > 0.0 {
-            let mut mean = vec![0.0; dim];
-            words
-                .chunks_exact(dim)
-                .for_each(|word| add(&mut mean, word));
-            unit(&mut mean);
-            add_times(&mut out.query, to_query, &mean);
-            unit(&mut out.query);
+        let words = words.chunks_exact(self.dim);
+        for (term, word) in terms.chunks_exact_mut(self.dim).zip(words) {
+            let parts = term.iter_mut().zip(word);
+            parts.for_each(|(x, own)| *x += self.word_blend * own);
+            unit(term);
         }
     }
 
@@ -372,12 +361,6 @@ impl Mixer {
 
 fn add(to: &mut [f32], from: &[f32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-}
-
-fn add_times(to: &mut [f32], factor: f32, from: &[f32]) {
-    to.iter_mut()
-        .zip(from)
-        .for_each(|(to, from)| *to += factor * from);
 }
 
 /// Scales a vector to length 1, if it has a direction.

@@ -294,30 +294,18 @@ fn words_are_brought_back() {
     let words = units(5, dim);
     let mut plain = Mixed::default();
     Mixer::new(&weights).unwrap().mix(&words, &mut plain);
-    weights.blend = Blend {
-        words: 0.5,
-        query: 0.25,
-    };
+    weights.word_blend = 0.5;
     let mut blended = Mixed::default();
     Mixer::new(&weights).unwrap().mix(&words, &mut blended);
-    let sum = |mixed: &[f32], share: f32, own: &[f32]| -> Vec<f32> {
-        let mut sum: Vec<f32> = mixed.iter().zip(own).map(|(m, x)| m + share * x).collect();
-        unit(&mut sum);
-        sum
-    };
-    let terms = plain.terms.chunks_exact(dim).zip(words.chunks_exact(dim));
-    let terms: Vec<f32> = terms
-        .flat_map(|(term, word)| sum(term, 0.5, word))
+    let mut expected: Vec<f32> = plain
+        .terms
+        .iter()
+        .zip(&words)
+        .map(|(m, x)| m + 0.5 * x)
         .collect();
-    let mut mean: Vec<f32> = (0..dim)
-        .map(|at| words[at..].iter().step_by(dim).sum())
-        .collect();
-    unit(&mut mean);
-    let query = sum(&plain.query, 0.25, &mean);
-    let all = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6);
-    assert!(all(&blended.terms, &terms) && all(&blended.query, &query));
-    assert!(!all(&blended.terms, &plain.terms) && !all(&blended.query, &plain.query));
-    // Without a word there is nothing to bring back.
-    Mixer::new(&weights).unwrap().mix(&[], &mut blended);
-    assert_eq!(blended.query, vec![0.0; dim]);
+    expected.chunks_exact_mut(dim).for_each(unit);
+    let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-6;
+    assert!(blended.terms.iter().zip(&expected).all(close));
+    assert!(!blended.terms.iter().zip(&plain.terms).all(close));
+    assert_eq!(blended.query, plain.query);
 }

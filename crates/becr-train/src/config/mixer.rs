@@ -58,8 +58,6 @@ pub struct MixerConfig {
     /// How much of the words' own vectors goes with the mixed ones, when the mixer is used: nothing is trained with it, so
     /// that it can be chosen afterwards.
     pub word_blend: f32,
-    /// The same for the query's vector and the mean of the words.
-    pub query_blend: f32,
     /// Part of the queries that is never trained on, chosen by a hash of their words.
     pub held_out: f64,
     /// Steps between two measurements on the queries held out.
@@ -104,7 +102,6 @@ impl Default for MixerConfig {
             stop_weight: 1.0,
             similarity_weight: 0.0,
             word_blend: 0.0,
-            query_blend: 0.0,
             held_out: 0.02,
             evaluate_every: 500,
             checkpoint_every: 1000,
@@ -167,7 +164,6 @@ impl MixerConfig {
             ("query_weight", self.query_weight),
             ("stop_weight", self.stop_weight),
             ("word_blend", self.word_blend.into()),
-            ("query_blend", self.query_blend.into()),
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(format!(

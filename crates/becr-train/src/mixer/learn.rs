@@ -291,7 +291,7 @@ impl MixerTraining<'_> {
     fn fingerprint(&self) -> String {
         let mut options = self.options.clone();
         // What comes after training.
-        (options.word_blend, options.query_blend) = (0.0, 0.0);
+        options.word_blend = 0.0;
         let about = json!([self.encoder_id, options, self.texts.report]);
         format!("{:032x}", xxh3_128(about.to_string().as_bytes()))
     }

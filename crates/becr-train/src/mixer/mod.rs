@@ -122,10 +122,7 @@ pub fn train(config: &Config, observer: &mut dyn Observer) -> Result<MixerOutcom
         encoder_id: model.encoder_id(),
     };
     let mut learned = run_on(options.device, Job(&training, observer))?;
-    learned.weights.blend = Blend {
-        words: options.word_blend,
-        query: options.query_blend,
-    };
+    learned.weights.word_blend = options.word_blend;
     write(&model, &learned.weights, target)?;
     Ok(MixerOutcome {
         output: target.clone(),

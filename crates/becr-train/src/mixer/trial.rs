@@ -1,8 +1,8 @@
 //! Whether a device computes what the encoder computes.
 //!
-//! A teacher that errs trains as smoothly as a good one: its errors look like a harder task. (A GPU's sums of 16-bit
-//! numbers did, and cost a mixer .09 of its cosines.) So a few queries go through the device and through 32-bit numbers on
-//! the CPU before anything is learned.
+//! A teacher that errs trains as smoothly as a good one: its errors look like a harder task. (Tuned and joined kernels did
+//! on a GPU, in 32 bits too, with a mean cosine of .64, and cost a mixer .09 of its own; plain ones are right.) So a few
+//! queries go through the device and through 32-bit numbers on the CPU before anything is learned.
 
 use super::pack::{Packer, SLOTS};
 use super::teacher::Teacher;
@@ -55,7 +55,7 @@ pub(super) fn teacher<B: Backend>(
         true => Ok(teacher),
         false => Err(TrainError::Device(format!(
             "this device computes other vectors than the CPU (mean cosine {reached:.4}, at least {ENOUGH} wanted); \
-             train with device = \"cpu\" or on another one"
+             a program with tuned kernels does: build it with --features train,cuda-plain, or train with device = \"cpu\""
         ))),
     }
 }
