@@ -39,7 +39,7 @@ pub(crate) struct RankArgs {
 /// How queries are read.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Mode {
-    /// Composed of words and pairs that were encoded when the index was built: no transformer, a fraction of a millisecond
+    /// Composed of words and pairs that were encoded when the index was built: the encoder is not asked, about a millisecond
     /// before documents are scored. With the bundled model 0.012 of nDCG@10 less than encoded.
     Composed,
     /// The whole query goes through the encoder once: some milliseconds more, and better, most of all for long questions.
