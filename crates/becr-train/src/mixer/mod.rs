@@ -28,9 +28,7 @@ use crate::config::{Config, MixerConfig};
 use crate::trainer::{OnDevice, run_on};
 use crate::{Observer, TrainError, output};
 use becr_encoder::{Shape, word_pieces};
-use becr_model::{
-    Blend, HEAD_FILE, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Model, Storage,
-};
+use becr_model::{HEAD_FILE, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Model, Storage};
 use burn::tensor::backend::AutodiffBackend;
 use serde::{Deserialize, Serialize};
 use std::fmt;
