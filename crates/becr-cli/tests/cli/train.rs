@@ -187,14 +187,14 @@ fn folds_of_a_trained_encoder_leave_models_and_a_run() {
         .collect();
     fs::write(folder.join("ranks.txt"), ranks).unwrap();
     let text = "\
-        [model]\nbase = 'model'\n[output]\nmodel = 'folds'\n[folds]\ncount = 2\nmeasures = 'nDCG@10'\n\
+        [model]\nbase = 'model'\n[output]\nmodel = 'folds'\n[folds]\ncount = 3\nmeasures = 'nDCG@10'\n\
         [[data.sets]]\nname = 'own'\ncorpus = ['corpus.jsonl']\nqueries = 'queries.tsv'\nqrels = 'qrels.txt'\npagerank = 'ranks.txt'\n\
         [train]\nsteps = 2\nbatch = 2\nnegatives = 2\nvalidate_every = 2\n\
         [train.model]\nencoder = 'trained'\nfeatures = ['pagerank']\nmax_document_tokens = 24\n";
     config(folder, "folds.toml", text);
     let told = run(folder, &["train", "folds.toml"]).stdout;
     assert!(told.contains("80 test queries"), "{told}");
-    for fold in ["fold-1", "fold-2"] {
+    for fold in ["fold-1", "fold-2", "fold-3"] {
         let head = fs::read_to_string(folder.join("folds").join(fold).join("head.json")).unwrap();
         assert!(head.contains("pagerank"), "{head}");
         assert!(

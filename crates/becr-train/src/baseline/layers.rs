@@ -67,15 +67,14 @@ pub(super) fn directions<B: Backend>(vectors: Tensor<B, 3>) -> Tensor<B, 3> {
 /// Similarities in which what is the same is exactly as similar as it is to itself.
 ///
 /// A GPU multiplies matrices with fewer digits, and the cosine of a vector with itself may then miss 1 by more than the
-/// exact-match kernel is wide. `same` is `[pair, term, token]`, `terms` the vectors of the terms. No gradient is lost: the
-/// cosine of a vector with itself is 1 whatever the vector.
+/// exact-match kernel is wide. `same` is `[pair, term, token]`, `terms` the vectors of the terms.
 pub(super) fn with_exact<B: Backend>(
     similarities: Tensor<B, 3>,
     same: Tensor<B, 3, Bool>,
     terms: Tensor<B, 3>,
 ) -> Tensor<B, 3> {
     // 1, or 0 for a vector of zeros.
-    let own = directions(terms).detach().square().sum_dim(2);
+    let own = directions(terms).square().sum_dim(2);
     let own = own.expand(similarities.dims());
     similarities.mask_where(same, own)
 }
