@@ -112,6 +112,19 @@ def gone(body):
     return nodes, store
 
 
+def reshard(where, source, target):
+    """Moves 500 slots. redis-cli refuses while nodes do not agree yet who has which slots: again until they do."""
+    command = ["redis-cli", "--cluster", "reshard", where, "--cluster-from", source, "--cluster-to", target,
+               "--cluster-slots", "500", "--cluster-yes"]
+    for _ in range(20):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode == 0:
+            return
+        time.sleep(2)
+        subprocess.run(["redis-cli", "--cluster", "fix", where], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    raise SystemExit(f"slots cannot be moved: {done.stdout[-500:]}")
+
+
 def moves(nodes, store, body):
     """Slots move to other nodes while requests come: every answer is right."""
     wait_until_whole(nodes)
@@ -131,8 +144,7 @@ def moves(nodes, store, body):
     ids = [node.ask("cluster", "myid").strip() for node in nodes if node.is_master()]
     where = f"127.0.0.1:{nodes[0].port}"
     for source, target in ((0, 1), (1, 2), (2, 0)):
-        subprocess.run(["redis-cli", "--cluster", "reshard", where, "--cluster-from", ids[source], "--cluster-to", ids[target],
-                        "--cluster-slots", "500", "--cluster-yes"], check=True, stdout=subprocess.DEVNULL)
+        reshard(where, ids[source], ids[target])
     over.set()
     [thread.join() for thread in threads]
     if wrong or good[0] < 20:
