@@ -59,7 +59,9 @@ with sync_playwright() as playwright:
     page.keyboard.press("c")
     page.wait_for_selector("#compare table")
     assert page.locator("#compare .pair > div").count() == 2
-    assert "ahead by" in page.locator("#compare caption").inner_text()
+    captions = page.locator("#compare caption").all_inner_texts()
+    assert "ahead by" in captions[0] and "by word" in captions[1], captions
+    assert page.locator("#compare table").nth(1).locator("tbody tr").count() > 0
     page.screenshot(path=os.path.join(scratch, "compare.png"), full_page=True)
     page.keyboard.press("Escape")
     assert not page.locator("#compare").is_visible()

@@ -4,6 +4,8 @@
 //! progress bars go is up to the caller's [`Console`]. Some benchmarks measure in processes of their own and start the
 //! running program again for that, as `PROGRAM bench …`: they only work inside `becr`.
 
+#[cfg(feature = "train")]
+mod baselines;
 mod console;
 mod encoder;
 mod engine;
@@ -28,6 +30,8 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Benchmark {
+    #[cfg(feature = "train")]
+    Baselines(baselines::Args),
     /// The scoring engine: the time to re-rank 150 documents of 857 tokens, beside the time to read them
     Engine(engine::Args),
     Encoder(encoder::Args),
@@ -44,6 +48,8 @@ impl Args {
     /// Whether standard output is for JSON: tables go elsewhere then.
     pub fn prints_json(&self) -> bool {
         let json = match &self.benchmark {
+            #[cfg(feature = "train")]
+            Benchmark::Baselines(args) => &args.json,
             Benchmark::Engine(args) => &args.json,
             Benchmark::Encoder(args) => &args.json,
             Benchmark::Index(args) => &args.json,
@@ -61,6 +67,8 @@ impl Args {
 /// Runs the benchmark that was asked for.
 pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     match &args.benchmark {
+        #[cfg(feature = "train")]
+        Benchmark::Baselines(args) => baselines::run(args, console),
         Benchmark::Engine(args) => engine::run(args, console),
         Benchmark::Encoder(args) => encoder::run(args, console),
         Benchmark::Index(args) => index::run(args, console),

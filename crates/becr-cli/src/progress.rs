@@ -89,7 +89,8 @@ fn line(bar: &ProgressBar, unit: Unit) -> String {
             let elapsed = HumanDuration(bar.elapsed());
             format!("{line}, {elapsed} so far")
         }
-        message => format!("{line}{message}"),
+        message if message.starts_with(',') => format!("{line}{message}"),
+        message => format!("{line}, {message}"),
     }
 }
 

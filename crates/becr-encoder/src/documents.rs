@@ -118,15 +118,18 @@ impl Encoder {
         }
         batch.flush(self, &mut documents)?;
         if let (true, Some(planes)) = (shape.relative, self.backend.hyperplanes()) {
-            documents
-                .par_iter_mut()
-                .zip(batch.vectors)
-                .try_for_each(|(document, vectors)| {
-                    let (relation, footprints) = Relation::new(planes, &vectors, &document.mean)?;
-                    document.footprints = footprints;
-                    document.relation = Some(relation);
-                    Ok::<(), EncodeError>(())
-                })?;
+            let relate = |(document, vectors): (&mut EncodedDocument, Vec<f32>)| {
+                let (relation, footprints) = Relation::new(planes, &vectors, &document.mean)?;
+                document.footprints = footprints;
+                document.relation = Some(relation);
+                Ok::<(), EncodeError>(())
+            };
+            // Where every thread has a batch, one that waits for help would take another batch first, and all others
+            // would wait for this one's turn.
+            match self.is_on_a_device() {
+                true => (documents.par_iter_mut().zip(batch.vectors)).try_for_each(relate)?,
+                false => (documents.iter_mut().zip(batch.vectors)).try_for_each(relate)?,
+            }
         }
         Ok(documents)
     }

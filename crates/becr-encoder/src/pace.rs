@@ -31,13 +31,16 @@ impl Encoder {
     /// one batch. A device takes one batch at a time, of as many tokens as it computes in a second: it has a part of one for
     /// its kernels to be compiled, and another for the clock.
     pub fn document_pace(&self, like: &[Document]) -> Result<f64, EncodeError> {
-        match self.backend.side_by_side() {
-            1 if rayon::current_num_threads() > 1 => {
-                self.documents_per_second(like, self.batch_tokens / 4)?;
-                self.documents_per_second(like, self.batch_tokens / 4)
-            }
-            threads => self.documents_per_second(like, threads * self.batch_tokens),
+        if self.is_on_a_device() {
+            self.documents_per_second(like, self.batch_tokens / 4)?;
+            return self.documents_per_second(like, self.batch_tokens / 4);
         }
+        self.documents_per_second(like, rayon::current_num_threads() * self.batch_tokens)
+    }
+
+    /// Whether all batches go through one device, on a machine of several threads.
+    pub fn is_on_a_device(&self) -> bool {
+        self.backend.side_by_side() == 1 && rayon::current_num_threads() > 1
     }
 
     /// The pace of about so many tokens, where one is about four bytes.

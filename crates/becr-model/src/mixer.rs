@@ -152,6 +152,29 @@ impl MixerEnd {
     }
 }
 
+/// Takes as many numbers of a feed-forward part over as there is room for: those whose ways in and out weigh most, in
+/// their order.
+fn narrow(from: &Layer, up: &mut Linear, down: &mut Linear) {
+    let (wide, hidden) = (from.ffn_in.weight.rows, from.ffn_in.weight.cols);
+    let strength = |number: usize| {
+        let way_in = from.ffn_in.weight.row(number).iter();
+        let way_out = (0..hidden).map(|row| from.ffn_out.weight.row(row)[number]);
+        way_in.map(|x| x * x).sum::<f32>() * way_out.map(|x| x * x).sum::<f32>()
+    };
+    let strengths: Vec<f32> = (0..wide).map(strength).collect();
+    let mut kept: Vec<usize> = (0..wide).collect();
+    kept.sort_by(|&a, &b| strengths[b].total_cmp(&strengths[a]).then(a.cmp(&b)));
+    kept.truncate(up.bias.len());
+    kept.sort_unstable();
+    up.bias = kept.iter().map(|&n| from.ffn_in.bias[n]).collect();
+    let rows = kept.iter().flat_map(|&n| from.ffn_in.weight.row(n));
+    up.weight.data = rows.copied().collect();
+    let rows = (0..hidden).map(|row| from.ffn_out.weight.row(row));
+    let rows = rows.flat_map(|row| kept.iter().map(|&n| row[n]));
+    down.weight.data = rows.collect();
+    down.bias = from.ffn_out.bias.clone();
+}
+
 impl MixerWeights {
     /// Weights that training starts from: what comes out is what went in, since the output is 0.
     pub fn new(shape: MixerShape, encoder_id: impl Into<String>, seed: u64) -> Self {
@@ -207,7 +230,8 @@ impl MixerWeights {
 
     /// Takes the last layers of an encoder over, as many as there are here, and lets the biases of the end subtract the
     /// centre of documents. `input` leads from words' vectors to the states before those layers, `query` is the state
-    /// of `[CLS]` there. The shape must be the encoder's.
+    /// of `[CLS]` there. The shape must be the encoder's, but for a narrower feed-forward part, which takes the strongest
+    /// numbers of the encoder's.
     pub fn start_from(
         &mut self,
         encoder: &[Layer],
@@ -223,8 +247,7 @@ impl MixerWeights {
             to.qkv.bias = joined(|part| &part.bias);
             to.out = from.attention_output.clone();
             to.norm1 = from.attention_norm.clone();
-            to.up = from.ffn_in.clone();
-            to.down = from.ffn_out.clone();
+            narrow(from, &mut to.up, &mut to.down);
             to.norm2 = from.ffn_norm.clone();
         }
         self.input = input;

@@ -98,6 +98,31 @@ fn the_encoders_layers_are_taken_over() {
 }
 
 #[test]
+fn a_narrow_mixer_takes_the_strongest_numbers_over() {
+    let config = becr_model::Config::new(5, 12, 3, 3, 20, 8);
+    let mut encoder = becr_model::Weights::random(&config, 4, 5.0);
+    for strong in [3, 17] {
+        let last = &mut encoder.layers[2];
+        last.ffn_in.weight.data[strong * 12..][..12].fill(50.0);
+    }
+    let mut weights = of_shape(MixerShape {
+        kind: MixerKind::EncoderLayers,
+        feed_forward: 2,
+        ..SHAPE
+    });
+    let input = weights.input.clone();
+    weights.start_from(&encoder.layers, &[0.0; 12], input, vec![0.5; 12]);
+    let (last, mixed) = (&encoder.layers[2], &weights.layers[1]);
+    assert_eq!(mixed.up.weight.data, [50.0; 24]);
+    assert_eq!(mixed.up.bias, [3, 17].map(|n| last.ffn_in.bias[n]));
+    for row in 0..12 {
+        let whole = last.ffn_out.weight.row(row);
+        assert_eq!(mixed.down.weight.row(row), [whole[3], whole[17]]);
+    }
+    assert_eq!(mixed.down.bias, last.ffn_out.bias);
+}
+
+#[test]
 fn a_new_mixer_changes_nothing() {
     let weights = MixerWeights::new(SHAPE, "encoder", 1);
     let MixerEnd::PreNorm { output, .. } = &weights.end else {

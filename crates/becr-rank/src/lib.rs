@@ -174,7 +174,7 @@ mod vector;
 pub use becr_model::QueryMode;
 pub use error::RankError;
 pub use explain::{
-    Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart,
+    Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart, WordPart,
 };
 pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;

@@ -218,6 +218,19 @@ function table(caption, rows) {
   return make("table", {}, make("caption", {}, caption), make("tbody", {}, ...told.map(line)));
 }
 
+/** Which words of the query set two results apart: by words close to them, and by themselves. */
+function byWord(words) {
+  const told = words.filter((row) => Math.max(Math.abs(row.deep), Math.abs(row.lexi)) >= 5e-4);
+  const scale = scaleOf(told.map(({ deep, lexi }) => ({ deep, lexi, others: 0 })));
+  const cell = (value) => make("td", { className: "number" }, (value > 0 ? "+" : "") + value.toFixed(3));
+  const line = ({ word, deep, lexi }) => make("tr", {}, make("td", { className: "name" }, word),
+    make("td", {}, bar({ deep, lexi }, scale)), cell(deep), cell(lexi), cell(deep + lexi));
+  const head = ["Word of the query", "", "words close to it", "itself", "together"];
+  return make("table", {}, make("caption", {}, "The same by word of the query"),
+    make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, ...told.map(line)));
+}
+
 /** Takes a result to compare, or lets it go; of three the first goes. */
 function picked(place, is) {
   state.picked = state.picked.filter((other) => other !== place);
@@ -242,10 +255,11 @@ async function compare() {
     const column = (document, result) => make("div", {}, make("h2", {}, `${result.rank}. ${result.title || result.id}`),
       make("p", { className: "id" }, `score ${number(document.score)}`),
       make("p", { className: "text whole", tabIndex: 0 }, ...shaded(document.text, answer.terms)));
-    const { score, rows } = answer.difference;
+    const { score, rows, words } = answer.difference;
     section.replaceChildren(
       make("div", { className: "pair" }, column(answer.documents[0], first), column(answer.documents[1], second)),
       table(`The first is ahead by ${number(score)}: to the right what speaks for it, to the left what speaks for the second`, rows),
+      byWord(words),
     );
     section.focus({ preventScroll: true });
     section.scrollIntoView({ block: "nearest" });

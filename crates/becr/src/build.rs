@@ -65,8 +65,8 @@ impl Build {
     }
 
     /// Encodes with this model.
-    pub fn model(mut self, model: Model) -> Self {
-        self.model = Some(Arc::new(model));
+    pub fn model(mut self, model: impl Into<Arc<Model>>) -> Self {
+        self.model = Some(model.into());
         self
     }
 
@@ -190,7 +190,7 @@ impl Build {
         let summary = build.run(documents.into_iter(), path, self.overwrite, observer)?;
         tracing::info!(?summary, "index built");
         let index = OpenOptions::new()
-            .model(Model::clone(&model))
+            .model(model)
             .encoder(encoder)
             .open(path)?;
         Ok((index, summary))

@@ -3,7 +3,7 @@
 use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
 use crate::{Error, Generation, RankOptions, SearchOptions, View};
 use becr_model::QueryMode;
-use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading};
+use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading, WordPart};
 use serde::Serialize;
 
 /// How to explain.
@@ -74,6 +74,8 @@ pub struct ScoreDifference {
     pub score: f64,
     /// By term and feature.
     pub rows: Vec<ContributionRow>,
+    /// S_deep and S_lexi by word of the query; what belongs to no word is not among them.
+    pub words: Vec<WordPart>,
 }
 
 impl View {
@@ -112,6 +114,7 @@ impl View {
             [first, second] => Some(ScoreDifference {
                 score: first.explanation.score - second.explanation.score,
                 rows: first.explanation.difference(&second.explanation),
+                words: first.explanation.word_difference(&second.explanation),
             }),
             _ => None,
         };

@@ -50,8 +50,8 @@ impl OpenOptions {
 
     /// The model of the index, if it is no longer where it was when the index was built. It is needed to add documents
     /// and to encode queries.
-    pub fn model(mut self, model: Model) -> Self {
-        self.model = Some(Arc::new(model));
+    pub fn model(mut self, model: impl Into<Arc<Model>>) -> Self {
+        self.model = Some(model.into());
         self
     }
 

@@ -15,11 +15,16 @@ use becr_text::groups::{Decomposition, Query};
 use std::path::Path;
 
 pub(super) const TOKENS: usize = 857;
-pub(super) const SHAPE: Shape = Shape {
-    layers: 5,
-    bits: 256,
-    vector: 0,
-};
+
+/// Footprints of 256 bits at so many layers.
+pub(super) fn shape(layers: u16) -> Shape {
+    Shape {
+        layers,
+        bits: 256,
+        vector: 0,
+    }
+}
+
 pub(super) const WINDOW: usize = 3;
 /// WordPieces are a quarter more than words.
 const WORDS: usize = 680;
@@ -60,10 +65,10 @@ pub(super) fn queries(n: usize, count: usize) -> Vec<String> {
 }
 
 /// A query as an encoder would read it: random footprints.
-pub(super) fn encoded(query: &str) -> EncodedQuery {
+pub(super) fn encoded(query: &str, shape: Shape) -> EncodedQuery {
     let mut random = Random::new(query.len() as u64);
-    let width = usize::from(SHAPE.bits) / 32;
-    let words = query.split(' ').count() * usize::from(SHAPE.layers) * width;
+    let width = usize::from(shape.bits) / 32;
+    let words = query.split(' ').count() * usize::from(shape.layers) * width;
     let mut footprints = |count: usize| (0..count).map(|_| random.next() as u32).collect();
     EncodedQuery {
         words: footprints(words),
@@ -74,8 +79,8 @@ pub(super) fn encoded(query: &str) -> EncodedQuery {
 /// What the index says its encoder is.
 const ENCODER: &str = "synthetic";
 
-/// The index in `dir`, if it is one that [`write`] made, of so many documents.
-pub(super) fn is_there(dir: &Path, documents: u64) -> anyhow::Result<bool> {
+/// The index in `dir`, if it is one that [`write`] made, of so many documents and layers.
+pub(super) fn is_there(dir: &Path, documents: u64, shape: Shape) -> anyhow::Result<bool> {
     if !Manifest::is_in(dir) {
         return Ok(false);
     }
@@ -92,6 +97,13 @@ pub(super) fn is_there(dir: &Path, documents: u64) -> anyhow::Result<bool> {
         "{}: an index of {found} documents, not of {documents}; give --documents {found}, or name another folder",
         dir.display()
     );
+    let layers = Store::open(&manifest.store(dir))?.header().shape.layers;
+    ensure!(
+        layers == shape.layers,
+        "{}: an index of {layers} layers, not of {}; give --layers {layers}, or name another folder",
+        dir.display(),
+        shape.layers
+    );
     Ok(true)
 }
 
@@ -101,6 +113,7 @@ pub(super) fn write(
     documents: u64,
     queries: &[String],
     head: &Head,
+    shape: Shape,
     console: &Console<'_>,
 ) -> anyhow::Result<()> {
     let manifest = Manifest {
@@ -115,23 +128,28 @@ pub(super) fn write(
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make {}", folder.display()))?;
     }
-    let store = Store::create(&manifest.store(dir), &Header::new(ENCODER, SHAPE, WINDOW))?;
+    let store = Store::create(&manifest.store(dir), &Header::new(ENCODER, shape, WINDOW))?;
     let mut random = Random::new(1);
-    write_groups(&store, queries, &mut random)?;
+    write_groups(&store, queries, shape, &mut random)?;
     drop(store);
     std::fs::write(dir.join("model").join("vocab.txt"), VOCAB)?;
     head.write(&dir.join("model").join(HEAD_FILE))?;
     manifest.write(dir)?;
-    write_documents(dir, documents, &mut random, console)
+    write_documents(dir, documents, shape, &mut random, console)
 }
 
-fn write_groups(store: &Store, queries: &[String], random: &mut Random) -> anyhow::Result<()> {
-    let bytes = usize::from(SHAPE.bits) / 8;
+fn write_groups(
+    store: &Store,
+    queries: &[String],
+    shape: Shape,
+    random: &mut Random,
+) -> anyhow::Result<()> {
+    let bytes = usize::from(shape.bits) / 8;
     let mut update = store.update()?;
     for query in queries {
         for group in Query::new(query, &Decomposition::default()).groups {
             let words = group.to_string().split(' ').count();
-            let mut footprints = vec![0; words * usize::from(SHAPE.layers) * bytes];
+            let mut footprints = vec![0; words * usize::from(shape.layers) * bytes];
             random.fill(&mut footprints);
             update.put_group(&group, &footprints)?;
         }
@@ -142,15 +160,17 @@ fn write_groups(store: &Store, queries: &[String], random: &mut Random) -> anyho
 fn write_documents(
     dir: &Path,
     documents: u64,
+    shape: Shape,
     random: &mut Random,
     console: &Console<'_>,
 ) -> anyhow::Result<()> {
     let mut index = LiveIndex::open(dir)?;
-    let layout = DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
+    let layout = DocumentLayout::new(usize::from(shape.layers), TOKENS, usize::from(shape.bits))?;
+    let mean = usize::from(shape.bits) / 8;
     let bar = (console.bar)(documents, "records written");
     for first in (0..documents).step_by(BATCH as usize) {
         let batch: Vec<SyntheticDocument> = (first..documents.min(first + BATCH))
-            .map(|number| SyntheticDocument::new(number, layout.bytes(), random))
+            .map(|number| SyntheticDocument::new(number, [layout.bytes(), mean], random))
             .collect();
         let changes: Vec<Change<'_>> = batch.iter().map(SyntheticDocument::change).collect();
         index.apply(&changes)?;
@@ -169,13 +189,13 @@ struct SyntheticDocument {
 }
 
 impl SyntheticDocument {
-    fn new(number: u64, footprints: usize, random: &mut Random) -> Self {
+    fn new(number: u64, [footprints, mean]: [usize; 2], random: &mut Random) -> Self {
         let mut bytes = |count: usize| {
             let mut bytes = vec![0; count];
             random.fill(&mut bytes);
             bytes
         };
-        let (footprints, mean) = (bytes(footprints), bytes(usize::from(SHAPE.bits) / 8));
+        let (footprints, mean) = (bytes(footprints), bytes(mean));
         Self {
             id: id(number),
             title: text(random, TITLE_WORDS),

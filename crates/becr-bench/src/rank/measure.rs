@@ -1,6 +1,7 @@
 //! The measurement of one row.
 
-use super::data::{self, SHAPE, TOKENS};
+use super::cold::ColdTimes;
+use super::data::{self, TOKENS};
 use crate::Console;
 use crate::random::Random;
 use crate::scoring::{Scoring, ScoringBuffers};
@@ -13,7 +14,7 @@ use becr_model::{Feature, Head};
 use becr_rank::{
     Candidate, LEXICAL_FEATURES, Options, QueryMode, RankQuery, RankWorkspace, Ranker,
 };
-use becr_store::{DocumentStore, FetchBuffer, FoundRecord};
+use becr_store::{DocumentStore, FetchBuffer, FoundRecord, Shape};
 use becr_text::pieces::WordPieces;
 use serde::Serialize;
 use std::hint::black_box;
@@ -29,6 +30,7 @@ const REPETITIONS: std::ops::Range<usize> = 9..200;
 
 #[derive(Serialize)]
 pub(super) struct RankRow {
+    pub(super) layers: u16,
     pub(super) n: usize,
     pub(super) candidates: usize,
     pub(super) tokens: usize,
@@ -45,6 +47,9 @@ pub(super) struct RankRow {
     pub(super) engine_ms: f64,
     /// Total over engine.
     pub(super) ratio: f64,
+    /// With the index not in memory, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cold: Option<ColdTimes>,
 }
 
 pub(super) struct RankMeter {
@@ -53,37 +58,52 @@ pub(super) struct RankMeter {
     pub(super) documents: u64,
     ranker: Ranker,
     mode: QueryMode,
+    shape: Shape,
+}
+
+/// Every weight a head may have.
+fn head(shape: Shape) -> Head {
+    let mut head = Head::blank("synthetic", usize::from(shape.layers));
+    head.deep.alpha.iter_mut().for_each(|row| row.fill(0.1));
+    head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
+    let feature = |name: &&str| Feature::plain(*name, 0.1);
+    head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
+    head
+}
+
+/// Writes the index to measure on, unless it is there.
+pub(super) fn write(
+    dir: &Path,
+    documents: u64,
+    lengths: &[usize],
+    shape: Shape,
+    console: &Console<'_>,
+) -> anyhow::Result<()> {
+    if data::is_there(dir, documents, shape)? {
+        return Ok(());
+    }
+    let queries = lengths.iter().flat_map(|&n| data::queries(n, QUERIES));
+    let queries: Vec<String> = queries.collect();
+    data::write(dir, documents, &queries, &head(shape), shape, console)
 }
 
 impl RankMeter {
-    pub(super) fn new(
+    pub(super) fn open(
         dir: &Path,
         documents: u64,
-        lengths: &[usize],
         mode: QueryMode,
-        console: &Console<'_>,
+        shape: Shape,
     ) -> anyhow::Result<Self> {
-        let queries: Vec<String> = lengths
-            .iter()
-            .flat_map(|&n| data::queries(n, QUERIES))
-            .collect();
-        let mut head = Head::blank("synthetic", usize::from(SHAPE.layers));
-        head.deep.alpha.iter_mut().for_each(|row| row.fill(0.1));
-        head.deep.document_vector = Some(Feature::plain("document_vector", 1.0));
-        let feature = |name: &&str| Feature::plain(*name, 0.1);
-        head.lexical = LEXICAL_FEATURES.iter().map(feature).collect();
-        if !data::is_there(dir, documents)? {
-            data::write(dir, documents, &queries, &head, console)?;
-        }
         let store = Store::open(&Manifest::read(dir)?.store(dir))?;
         let pieces = WordPieces::from_dir(&dir.join("model"))?;
-        let ranker = Ranker::for_store(store.header(), head, pieces)?;
+        let ranker = Ranker::for_store(store.header(), head(shape), pieces)?;
         Ok(Self {
             index: Index::open(dir)?,
             store,
             documents,
             ranker,
             mode,
+            shape,
         })
     }
 
@@ -114,6 +134,7 @@ impl RankMeter {
             quartile(engines[1..].iter().copied()),
         );
         Ok(RankRow {
+            layers: self.shape.layers,
             n,
             candidates: candidates.min(self.documents as usize),
             tokens: TOKENS,
@@ -125,6 +146,7 @@ impl RankMeter {
             deep_ms: middle(|times| times.deep),
             engine_ms,
             ratio: total_ms / engine_ms,
+            cold: None,
         })
     }
 
@@ -133,14 +155,14 @@ impl RankMeter {
     }
 
     /// Re-ranks documents by their ids, all that it takes.
-    fn rank(
+    pub(super) fn rank(
         &self,
         text: &str,
         ids: &[String],
         work: &mut RankWorkspace,
     ) -> anyhow::Result<(RankQuery, RankTimes)> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let encoded = data::encoded(text);
+        let encoded = data::encoded(text, self.shape);
         let encoder = |_: &str| Ok(encoded.clone());
         let options = Options {
             mode: self.mode,
@@ -195,8 +217,8 @@ impl RankMeter {
         found: &[Option<FoundRecord<'_>>],
         work: &mut ScoringBuffers,
     ) -> anyhow::Result<Duration> {
-        let layout =
-            DocumentLayout::new(usize::from(SHAPE.layers), TOKENS, usize::from(SHAPE.bits))?;
+        let Shape { layers, bits, .. } = self.shape;
+        let layout = DocumentLayout::new(usize::from(layers), TOKENS, usize::from(bits))?;
         let documents = found
             .iter()
             .map(|found| {
@@ -223,10 +245,10 @@ impl RankMeter {
     }
 }
 
-struct RankTimes {
+pub(super) struct RankTimes {
     total: Duration,
-    lookup: Duration,
-    fetch: Duration,
+    pub(super) lookup: Duration,
+    pub(super) fetch: Duration,
     lexical: Duration,
     deep: Duration,
 }

@@ -53,7 +53,7 @@ pub(super) fn call<T: DeserializeOwned>(task: &Task) -> anyhow::Result<T> {
 }
 
 /// Drops a file from the page cache, as far as no process has it mapped.
-pub(super) fn drop_from_cache(file: &Path) -> anyhow::Result<()> {
+pub(crate) fn drop_from_cache(file: &Path) -> anyhow::Result<()> {
     let handle =
         std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     // Pages that are not on disk yet stay.

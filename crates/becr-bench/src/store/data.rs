@@ -24,7 +24,7 @@ pub(super) fn text(random: &mut Random) -> String {
 }
 
 /// The file of a store.
-pub(super) fn file(dir: &Path) -> PathBuf {
+pub(crate) fn file(dir: &Path) -> PathBuf {
     dir.join("data.mdb")
 }
 

@@ -17,6 +17,9 @@ mod cold;
 mod data;
 mod serve;
 
+pub(crate) use child::drop_from_cache;
+pub(crate) use data::file;
+
 use crate::Console;
 use crate::console::write_json;
 use anyhow::{Context, ensure};
@@ -120,7 +123,7 @@ fn measure(args: &Args, scratch: &Path, console: &Console<'_>) -> anyhow::Result
 }
 
 /// The middle of some times; the upper one of two.
-fn median(mut times: Vec<f64>) -> f64 {
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -56,6 +56,13 @@ fn the_difference_of_two_documents_adds_up() {
     let difference = report["difference"]["score"].as_f64().unwrap();
     assert!(close(difference, score(0) - score(1)));
     assert!(close(difference, sum(&report["difference"]["rows"])));
+    let words: Vec<&str> = report["difference"]["words"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["word"].as_str().unwrap())
+        .collect();
+    assert_eq!(words, ["river", "bank", "loan"]);
     let text = run(folder.path(), &[&arguments[..], &["--kernels"]].concat()).stdout;
     for expected in [
         "query  river bank loan",
@@ -74,6 +81,7 @@ fn the_difference_of_two_documents_adds_up() {
     for expected in [
         "words close to \"bank\"",
         "] scores ",
+        "by word of the query",
         "than [d17]",
         "--all shows them",
     ] {

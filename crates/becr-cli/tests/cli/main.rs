@@ -29,6 +29,8 @@ mod manners;
 mod modes;
 #[cfg(feature = "train")]
 mod paper;
+#[cfg(feature = "train")]
+mod paper_small;
 mod ranked;
 mod raw;
 mod rerank;

@@ -154,6 +154,58 @@ fn tables_are_made_once() {
     assert!(redone.contains("7 steps done"), "{redone}");
 }
 
+/// Times are measured once: the second time nothing is, and the files are the same to the last byte.
+#[cfg(feature = "train")]
+#[test]
+fn times_of_baselines_are_kept() {
+    let folder = prepared();
+    let folder = folder.path();
+    let elsewhere = r#"{"cpu": null, "rows": [{"model": "MaxSim", "implementation": "other", "device": "gpu", "n": 3, "ms": 1.25}]}"#;
+    fs::write(folder.join("kept/times.json"), elsewhere).unwrap();
+    let text = r#"
+out = "tables"
+[times]
+encoders = ["tiny"]
+query_words = [3]
+layers = [5]
+records = 160
+cold = 1
+kept = [{ file = "kept/times.json", made_by = "another program" }]
+"#;
+    fs::write(folder.join("t.toml"), text).unwrap();
+    let told = run(folder, &["tables", "t.toml"]).stderr;
+    assert!(told.contains("3 steps done"), "{told}");
+    let read = |name: &str| fs::read_to_string(folder.join("tables").join(name)).unwrap();
+    let made = (read("times.md"), read("times.csv"));
+    let again = run(folder, &["tables", "t.toml", "--check"]).stderr;
+    assert!(
+        again.contains("0 steps done, 3 were done before"),
+        "{again}"
+    );
+    assert_eq!((read("times.md"), read("times.csv")), made);
+    for row in [
+        "| KNRM | – | burn | cpu |",
+        "| KNRM, LSH | – | becr | cpu |",
+        "| CONV-KNRM | – | burn | cpu |",
+        "| ColBERT | tiny | burn | cpu |",
+        "| BERT | tiny | becr | cpu |",
+        "| CEDR-KNRM | tiny | burn | cpu |",
+        "| BECR⁻, L = 5 | tiny | becr | cpu |",
+        "| BECR, L = 5 | – | becr | cpu |",
+        "| MaxSim | – | other | gpu | 1.25 |",
+        "| 5 | 3 | ",
+        "another program",
+        "becr bench rank --n 3 --candidates 150 --layers 5 --documents 160 --cold 1 --json tables/times/rank.json",
+    ] {
+        assert!(made.0.contains(row), "{row}: {}", made.0);
+    }
+    assert!(
+        made.1.contains("records fetched, cold, L = 5"),
+        "{}",
+        made.1
+    );
+}
+
 #[test]
 fn what_makes_no_sense_is_said() {
     let folder = prepared();

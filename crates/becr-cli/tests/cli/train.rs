@@ -416,8 +416,11 @@ fn what_cannot_be_trained_is_said() {
         "nowhere/config.json",
     );
     refused(
-        &PAIRS.replace("[train]", "[train]\ndevice = 'cuda'"),
-        "--features",
+        &PAIRS.replace("[train]", "[train]\ndevice = 'cuda:9'"),
+        match cfg!(feature = "cuda-plain") {
+            true => "GPU",
+            false => "--features",
+        },
     );
     let missing = becr(folder, &["train", "nowhere.toml"]);
     assert!(

@@ -27,6 +27,10 @@ pub(super) trait Dots: Copy {
     /// `self + left · right`.
     unsafe fn dot(self, left: Self::Left, right: Self::Right) -> Self;
     unsafe fn floats(self) -> Self::Lanes;
+
+    /// Has two vectors of weights brought from memory. They may lie anywhere: nothing is read.
+    #[inline(always)]
+    unsafe fn ask_for(_weights: *const i8) {}
 }
 
 /// Plain integers.
@@ -113,6 +117,12 @@ mod x86 {
         unsafe fn floats(self) -> Avx512 {
             Avx512::from_integers(self.0)
         }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            _mm_prefetch::<_MM_HINT_T0>(weights);
+            _mm_prefetch::<_MM_HINT_T0>(weights.wrapping_add(64));
+        }
     }
 
     /// `vpdpbusd` on 256 bits, on processors without AVX-512.
@@ -148,6 +158,11 @@ mod x86 {
         #[inline(always)]
         unsafe fn floats(self) -> Avx2 {
             Avx2::from_integers(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            _mm_prefetch::<_MM_HINT_T0>(weights);
         }
     }
 
@@ -194,6 +209,11 @@ mod x86 {
         #[inline(always)]
         unsafe fn floats(self) -> Avx2 {
             Avx2::from_integers(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            _mm_prefetch::<_MM_HINT_T0>(weights);
         }
     }
 }

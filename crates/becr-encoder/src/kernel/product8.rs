@@ -10,6 +10,10 @@ use super::product::finish;
 /// Columns of a panel, whatever the width of a vector: one layout for all implementations.
 pub(super) const PANEL: usize = 32;
 
+/// Weights are asked for this many bytes before they are needed: a query's few rows are done with a line of them sooner
+/// than memory brings the next, and the processor's own guesses end with each page.
+const AHEAD: usize = 4096;
+
 /// A product of bytes and what happens to it on its way out. The pointers' extents are promised by
 /// [`super::Int8::product`].
 pub(super) struct Product8 {
@@ -41,16 +45,19 @@ pub(super) struct Product8 {
 #[inline(always)]
 pub(super) unsafe fn product8<D: Dots>(p: &Product8) {
     let step = 2 * D::Lanes::WIDTH;
+    // Tiles of even height: a last one of a row or two would wait for its own sums.
+    let tiles = p.rows.div_ceil(D::ROWS).max(1);
+    let height = p.rows.div_ceil(tiles).max(1);
     for first_col in (0..p.cols).step_by(step) {
         let b =
             p.b.add((first_col - first_col % PANEL) * p.inner + 4 * (first_col % PANEL));
-        for first_row in (0..p.rows).step_by(D::ROWS) {
+        for first_row in (0..p.rows).step_by(height) {
             let at = At {
                 b,
                 first_row,
                 first_col,
             };
-            match D::ROWS.min(p.rows - first_row) {
+            match height.min(p.rows - first_row) {
                 1 => tile::<D, 1>(p, &at),
                 2 => tile::<D, 2>(p, &at),
                 3 => tile::<D, 3>(p, &at),
@@ -86,7 +93,11 @@ unsafe fn tile<D: Dots, const ROWS: usize>(p: &Product8, at: &At) {
     let mut a = p.a.add(at.first_row * p.inner);
     let mut b = at.b;
     let mut sums = [[D::zero(); 2]; ROWS];
+    let first = at.first_row == 0;
     for _ in 0..p.inner / 4 {
+        if first {
+            D::ask_for(b.wrapping_add(AHEAD));
+        }
         let columns = [D::right(b), D::right(b.add(4 * D::Lanes::WIDTH))];
         b = b.add(4 * PANEL);
         for (row, sums) in sums.iter_mut().enumerate() {

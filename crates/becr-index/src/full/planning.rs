@@ -15,6 +15,8 @@ const SAMPLE: usize = 256;
 const GROUPS: usize = 4096;
 /// Text that is encoded before anyone has read a plan for it.
 const WORTH_A_TRIAL: u64 = 400_000;
+/// The same where a device encodes: its trial takes a second too, in which it encodes a megabyte.
+const WORTH_A_TRIAL_ON_A_DEVICE: u64 = 64 << 20;
 /// Text, and documents, that are read ahead to judge how many there are: far more than files are read by at a time.
 const AHEAD: (usize, usize) = (8 << 20, 4096);
 
@@ -29,7 +31,7 @@ impl FullBuild<'_> {
         observer: &dyn Observer,
     ) -> Result<(), IndexError> {
         let encodes = self.options.documents == Documents::Encoded && self.options.shard.is_none();
-        if !observer.wants_plan() || !encodes || spool.bytes < WORTH_A_TRIAL {
+        if !observer.wants_plan() || !encodes || spool.bytes < self.worth_a_trial() {
             return Ok(());
         }
         let sample: Vec<Document> = spool.read()?.take(SAMPLE).collect::<Result<_, _>>()?;
@@ -78,7 +80,9 @@ impl FullBuild<'_> {
         let Some(expected) = observer.expected_documents() else {
             return Ok(ahead);
         };
-        if (bytes as u64) < WORTH_A_TRIAL {
+        // What was read ahead is a part of it.
+        let all = bytes as u64 / ahead.len().max(1) as u64 * expected.max(ahead.len() as u64);
+        if (bytes as u64) < WORTH_A_TRIAL || all < self.worth_a_trial() {
             return Ok(ahead);
         }
         let sample = ahead.iter().flatten().take(SAMPLE);
@@ -94,6 +98,13 @@ impl FullBuild<'_> {
             tokens_per_document,
         });
         Ok(ahead)
+    }
+
+    fn worth_a_trial(&self) -> u64 {
+        match self.encoder.is_on_a_device() {
+            true => WORTH_A_TRIAL_ON_A_DEVICE,
+            false => WORTH_A_TRIAL,
+        }
     }
 
     /// WordPieces and bytes of documents.

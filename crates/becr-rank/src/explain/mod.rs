@@ -6,11 +6,12 @@
 mod parts;
 mod relative;
 mod rows;
+mod words;
 
-pub use parts::{Cell, Explanation, FeaturePart, TermPart};
+pub use parts::{Cell, Explanation, FeaturePart, TermPart, WordPart};
 pub use rows::{ContributionRow, Part};
 
-use crate::lexical::{COUNT, FIRST_STAGE, first_stage, place};
+use crate::lexical::{COUNT, FIRST_STAGE, Scan, Shares, first_stage, place};
 use crate::list::ListRules;
 use crate::score::{Buffers, Sums, Turn};
 use crate::{Candidate, QueryTerm, RankError, RankQuery, RankWorkspace, Ranker};
@@ -29,6 +30,8 @@ struct Draft {
     log_sums: Vec<f32>,
     vector: Option<f32>,
     lexical: [f32; COUNT],
+    /// By word of the query.
+    shares: Vec<Shares>,
     named: Vec<Option<f32>>,
     cls: f32,
 }
@@ -190,6 +193,10 @@ impl Ranker {
         let cls = self.head.others.cls.as_ref().filter(|_| has_others);
         let named = self.head.others.features.iter().zip(&draft.named);
         let named = named.filter(|_| has_others);
+        let words = match is_whole {
+            true => self.word_parts(query, &terms, &draft.shares),
+            false => Vec::new(),
+        };
         Explanation {
             number,
             score: sums.total(),
@@ -200,6 +207,7 @@ impl Ranker {
             document_vector,
             feedback: deep.and_then(|_| relative.feedback()),
             lexical,
+            words,
             cls: cls.map(|_| f64::from(draft.cls)),
             features: named
                 .map(|(feature, value)| FeaturePart::new(feature, *value))
@@ -241,6 +249,7 @@ impl Draft {
             log_sums: deep.map_or(Vec::new(), |_| buffers.log_sums.clone()),
             vector: deep.and_then(|deep| deep.vector.similarity(&turn.record, &buffers.related)),
             lexical: buffers.lexical,
+            shares: Scan::default().shares(&query.lexical, turn.record.forward()),
             named: buffers.named.clone(),
             cls: turn.record.cls(),
         }

@@ -26,6 +26,8 @@ pub struct Explanation {
     pub feedback: Option<FeaturePart>,
     /// Lexical features, in the head's order.
     pub lexical: Vec<FeaturePart>,
+    /// S_deep and S_lexi by word of the query, as far as they are made of words.
+    pub words: Vec<WordPart>,
     /// γ·CLS, if the head uses it.
     pub cls: Option<f64>,
     /// Other features, in the head's order.
@@ -41,6 +43,20 @@ pub struct TermPart {
     pub contribution: f64,
     /// `[layer][kernel]`.
     pub cells: Vec<Vec<Cell>>,
+}
+
+/// What a word of the query contributes: semantically, by itself, and both.
+///
+/// S_deep has the document vector beside its terms, S_lexi the first stage's score and what standardising subtracts, which is the
+/// same for every document: of two documents, the difference of S_lexi is that of its words and of the first stage's score.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WordPart {
+    /// The word.
+    pub word: String,
+    /// Of S_deep: its terms.
+    pub deep: f64,
+    /// Of S_lexi: its share in every lexical feature, divided by the feature's deviation, times the feature's weight.
+    pub lexi: f64,
 }
 
 /// What a kernel at a layer contributes for a term.

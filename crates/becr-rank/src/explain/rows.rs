@@ -1,6 +1,6 @@
 //! An explanation as one table, and two of them compared.
 
-use super::{Explanation, FeaturePart};
+use super::{Explanation, FeaturePart, WordPart};
 use serde::Serialize;
 
 impl Explanation {
@@ -41,6 +41,18 @@ impl Explanation {
             ..ours
         })
         .collect()
+    }
+
+    /// The same by word of the query: their [`Explanation::words`] subtracted.
+    pub fn word_difference(&self, other: &Self) -> Vec<WordPart> {
+        let words = self.words.iter().zip(&other.words);
+        words
+            .map(|(ours, theirs)| WordPart {
+                word: ours.word.clone(),
+                deep: ours.deep - theirs.deep,
+                lexi: ours.lexi - theirs.lexi,
+            })
+            .collect()
     }
 }
 

@@ -5,6 +5,7 @@ mod first_stage;
 mod names;
 mod query;
 mod scan;
+mod shares;
 mod word_map;
 
 pub(crate) use first_stage::{FirstStageScale, first_stage};
@@ -12,6 +13,7 @@ pub use names::LEXICAL_FEATURES;
 pub(crate) use names::{COUNT, FIRST_STAGE, SUM_BM25, place};
 pub(crate) use query::{LexicalParts, LexicalQuery};
 pub(crate) use scan::Scan;
+pub(crate) use shares::Shares;
 pub(crate) use word_map::{Meaning, WordMap};
 
 /// BM25's saturation of term frequencies.

@@ -31,6 +31,8 @@ pub(crate) struct LexicalQuery {
     pub(crate) norms: ByField<(f32, f32)>,
     /// How far apart the words of a pair may stand.
     pub(crate) window: usize,
+    /// The distinct words, each with the place of its stem if it counts: for explanations alone.
+    pub(crate) words: Vec<(String, Option<u32>)>,
 }
 
 impl LexicalQuery {
@@ -71,6 +73,7 @@ impl LexicalQuery {
             pairs,
             followers: parts.followers(),
             near_of: parts.near_of(),
+            words: parts.words_with_stems(),
             near: parts.near,
             norms: [
                 norms(totals.title_words, totals),
@@ -216,6 +219,14 @@ impl LexicalParts {
             }
         }
         frequencies
+    }
+
+    fn words_with_stems(&self) -> Vec<(String, Option<u32>)> {
+        let mut words: Vec<_> = self.words.iter().map(|word| (word.clone(), None)).collect();
+        for (&word, &stem) in self.word_of.iter().zip(&self.stem_of) {
+            words[word as usize].1 = stem;
+        }
+        words
     }
 
     fn followers(&self) -> Vec<Vec<(u32, u32)>> {

@@ -11,13 +11,13 @@ pub(crate) struct Scan {
     /// Words of the document that matter, with their places.
     hits: Vec<(u32, Meaning)>,
     /// Term frequencies of the field by stem.
-    stems: Vec<u32>,
+    pub(super) stems: Vec<u32>,
     /// By pair of words.
-    pairs: Vec<u32>,
+    pub(super) pairs: Vec<u32>,
     /// The last position of each stem, plus one; 0 before the first.
     last: Vec<u32>,
     /// The least distance of each pair of stems; 0 if they did not meet.
-    near: Vec<u32>,
+    pub(super) near: Vec<u32>,
 }
 
 impl Scan {
@@ -27,6 +27,20 @@ impl Scan {
         query: &LexicalQuery,
         document: ForwardIndex<'_>,
         out: &mut [f32; COUNT],
+    ) {
+        self.by_field(query, document, |scan, field, length| {
+            scan.summarise(query, field, length, out);
+        });
+        out[SUM_TFIDF] = out[TFIDF + 3] + out[TFIDF + 7];
+        out[SUM_BM25] = out[BM25 + 3] + out[BM25 + 7];
+    }
+
+    /// Counts in the title, then in the body, and says so: which field, and how many words it has.
+    pub(super) fn by_field(
+        &mut self,
+        query: &LexicalQuery,
+        document: ForwardIndex<'_>,
+        mut counted: impl FnMut(&Self, usize, usize),
     ) {
         let mut hits = std::mem::take(&mut self.hits);
         hits.clear();
@@ -38,12 +52,10 @@ impl Scan {
         let (title, body) = (document.title_words(), document.body_words());
         let border = hits.partition_point(|(place, _)| (*place as usize) < title);
         self.count(query, &hits[..border]);
-        self.summarise(query, 0, title, out);
+        counted(self, 0, title);
         self.count(query, &hits[border..]);
-        self.summarise(query, 1, body, out);
+        counted(self, 1, body);
         self.hits = hits;
-        out[SUM_TFIDF] = out[TFIDF + 3] + out[TFIDF + 7];
-        out[SUM_BM25] = out[BM25 + 3] + out[BM25 + 7];
     }
 
     /// Frequencies and distances from the hits of a field.
@@ -83,37 +95,53 @@ impl Scan {
 
     /// The features of a field from its frequencies and distances.
     fn summarise(&self, query: &LexicalQuery, field: usize, length: usize, out: &mut [f32; COUNT]) {
-        let (constant, slope) = query.norms[field];
-        let norm = constant + slope * length as f32;
-        let bm25 = |idf: f32, tf: u32| {
-            let tf = tf as f32;
-            idf * tf * (K1 as f32 + 1.0) / (tf + norm)
-        };
+        let norm = norm(query, field, length);
         let (mut tfidfs, mut bm25s) = (Summary::default(), Summary::default());
         for (idf, &tf) in query.stems.iter().zip(&self.stems) {
-            let (mut tfidf, mut saturated) = (0.0, 0.0);
-            if tf > 0 {
-                tfidf = (1.0 + (tf as f32).ln()) * idf[field];
-                saturated = bm25(idf[field], tf);
-            }
-            tfidfs.add(tfidf);
-            bm25s.add(saturated);
+            tfidfs.add(tfidf(idf[field], tf));
+            bm25s.add(bm25(idf[field], tf, norm));
         }
         out[TFIDF + 4 * field..][..4].copy_from_slice(&tfidfs.max_min_avg_sum());
         out[BM25 + 4 * field..][..4].copy_from_slice(&bm25s.max_min_avg_sum());
         let mut nearness = Summary::default();
         for &distance in &self.near {
-            nearness.add(match distance {
-                0 => 0.0,
-                distance => 1.0 / (distance as f32 * distance as f32),
-            });
+            nearness.add(near(distance));
         }
         out[PROXIMITY + 3 * field..][..3].copy_from_slice(&nearness.max_min_avg_sum()[..3]);
         let pairs = query.pairs.iter().zip(&self.pairs);
         out[PAIRS + field] = pairs
             .filter(|&(_, &tf)| tf > 0)
-            .map(|(idf, &tf)| bm25(idf[field], tf))
+            .map(|(idf, &tf)| bm25(idf[field], tf, norm))
             .sum();
+    }
+}
+
+/// What BM25 adds to a term frequency in a field of so many words.
+pub(super) fn norm(query: &LexicalQuery, field: usize, length: usize) -> f32 {
+    let (constant, slope) = query.norms[field];
+    constant + slope * length as f32
+}
+
+pub(super) fn bm25(idf: f32, tf: u32, norm: f32) -> f32 {
+    if tf == 0 {
+        return 0.0;
+    }
+    let tf = tf as f32;
+    idf * tf * (K1 as f32 + 1.0) / (tf + norm)
+}
+
+pub(super) fn tfidf(idf: f32, tf: u32) -> f32 {
+    match tf {
+        0 => 0.0,
+        tf => (1.0 + (tf as f32).ln()) * idf,
+    }
+}
+
+/// Of the least distance of two words; 0 if they did not meet.
+pub(super) fn near(distance: u32) -> f32 {
+    match distance {
+        0 => 0.0,
+        distance => 1.0 / (distance as f32 * distance as f32),
     }
 }
 

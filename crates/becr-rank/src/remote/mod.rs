@@ -471,6 +471,7 @@ fn read_lexical(bytes: &mut Reader<'_>) -> Option<LexicalQuery> {
         near_of,
         norms,
         window,
+        words: Vec::new(),
     })
 }
 

@@ -81,6 +81,28 @@ fn add_up(head: fn(u64) -> Head, variant: Variant, has_first_stage: bool) {
                     .map(|row| row.contribution)
                     .sum();
                 let difference = why.score - other.score;
+                // What no word has is the first stage's score; what standardising subtracts goes out.
+                let words = why.word_difference(&other);
+                let by_words: f64 = words.iter().map(|part| part.lexi).sum();
+                let own = |why: &becr_rank::Explanation| -> f64 {
+                    let lexical = why.lexical.iter().filter(|part| {
+                        !["first_stage", becr_rank::OWN_BM25].contains(&part.name.as_str())
+                    });
+                    lexical.map(|part| part.contribution).sum()
+                };
+                let lexi = match variant {
+                    Variant::OneVector => 0.0,
+                    _ => own(&why) - own(&other),
+                };
+                assert!(
+                    (by_words - lexi).abs() < 1e-4 * lexi.abs().max(1.0),
+                    "{text:?}: {by_words} {lexi}"
+                );
+                let terms = |why: &becr_rank::Explanation| -> f64 {
+                    why.terms.iter().map(|part| part.contribution).sum()
+                };
+                let by_words: f64 = words.iter().map(|part| part.deep).sum();
+                assert!((by_words - (terms(&why) - terms(&other))).abs() < 1e-9);
                 assert!(
                     (sum - difference).abs()
                         <= 1e-9 * why.score.abs().max(other.score.abs()).max(1.0)

@@ -10,7 +10,7 @@ use axum::Extension;
 use axum::extract::State as Shared;
 use axum::response::Response;
 use becr::{ExplainOptions, ExplainedDocument, RankOptions};
-use becr_rank::ShadedWord;
+use becr_rank::{ShadedWord, WordPart};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -116,6 +116,18 @@ pub(crate) struct DifferenceBody {
     score: f64,
     /// They sum to it.
     rows: Vec<RowBody>,
+    /// The parts deep and lexi by word of the query, as far as they are made of words.
+    words: Vec<WordBody>,
+}
+
+/// What a word of the query adds to a difference of scores.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WordBody {
+    word: String,
+    /// By words that are close to it.
+    deep: f64,
+    /// By itself.
+    lexi: f64,
 }
 
 /// Take scores apart
@@ -212,6 +224,7 @@ fn explain(
         difference: answer.difference.map(|difference| DifferenceBody {
             score: difference.score,
             rows: difference.rows.iter().map(Into::into).collect(),
+            words: difference.words.into_iter().map(word).collect(),
         }),
     };
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -243,6 +256,11 @@ fn explained(document: &ExplainedDocument) -> ExplainedBody {
         title,
         text,
     }
+}
+
+fn word(part: WordPart) -> WordBody {
+    let WordPart { word, deep, lexi } = part;
+    WordBody { word, deep, lexi }
 }
 
 /// A word, how far it stands out, and the term by which it does.

@@ -109,6 +109,8 @@ fn explanations_sum_to_scores_and_differences() {
     let difference = &answer["difference"];
     assert!((difference["score"].as_f64().unwrap() - (scores[0] - scores[1])).abs() < 1e-9);
     assert!((sum(&difference["rows"]) - (scores[0] - scores[1])).abs() < 1e-6);
+    assert_eq!(difference["words"][1]["word"], "river");
+    assert!(difference["words"][1]["deep"].as_f64().unwrap() > 0.0);
     let text: String = answer["documents"][0]["text"]
         .as_array()
         .unwrap()

@@ -13,7 +13,7 @@
 
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
-use super::layers::{Affine, affine, cosines};
+use super::layers::{Affine, affine, cosines, directions};
 use crate::batch::JoinedPieces;
 use crate::model::{EncoderTensors, Learned, Parameter, Place};
 use becr_model::Kernels;
@@ -74,7 +74,7 @@ impl<B: Backend> CedrKnrm<B> {
             let vectors = (vectors * shares.clone().unsqueeze_dim(3)).sum_dim(1);
             let similarities = cosines(
                 vectors.reshape([count, query.length, dim]),
-                document.pick(layer, place),
+                directions(document.pick(layer, place)),
             );
             let counts = soft_counts(&similarities, &terms, &tokens, &self.kernels, place);
             features.push(counts);

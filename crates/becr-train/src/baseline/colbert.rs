@@ -13,7 +13,7 @@
 use super::directory::Tensors;
 use super::layers::{directions, learned};
 use super::options::BaselineConfig;
-use crate::batch::LatePairs;
+use crate::batch::{LatePairs, Sequences};
 use crate::model::{EncoderTensors, Learned, Parameter, Place};
 use burn::tensor::{Tensor, backend::Backend};
 
@@ -44,19 +44,19 @@ impl<B: Backend> Colbert<B> {
         }
     }
 
+    /// E_d, `[pair, token, 128]`, which no query changes.
+    pub(super) fn documents(&self, pairs: &LatePairs) -> Tensor<B, 3> {
+        let vectors = self.project(&pairs.documents);
+        directions(pairs.tokens.pick(&vectors, &self.place))
+    }
+
     /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &LatePairs) -> Tensor<B, 2> {
+    pub(super) fn scores(&self, pairs: &LatePairs, document: Tensor<B, 3>) -> Tensor<B, 2> {
         let place = &self.place;
         let (queries, length) = (pairs.queries.tokens.len(), pairs.queries.length);
-        let project = |sequences| {
-            let hidden = self.encoder.hidden(sequences, place);
-            let last = hidden[hidden.len() - 1].clone();
-            last.matmul(self.projection.clone())
-        };
-        let query = project(&pairs.queries);
+        let query = self.project(&pairs.queries);
         let dim = query.dims()[1];
         let query = directions(query.reshape([queries, length, dim]));
-        let document = directions(pairs.tokens.pick(&project(&pairs.documents), place));
         let [count, tokens, _] = document.dims();
         let candidates = count / queries;
         let document = document.reshape([queries, candidates * tokens, dim]);
@@ -70,6 +70,13 @@ impl<B: Backend> Colbert<B> {
             .reshape([queries, length, candidates]);
         let terms = place.tensor(pairs.terms.clone(), [queries, length, 1]);
         (best * terms).sum_dim(1).reshape([count, 1])
+    }
+
+    /// The projected vectors of all tokens, `[sequence · token, 128]`.
+    fn project(&self, sequences: &Sequences) -> Tensor<B, 2> {
+        let hidden = self.encoder.hidden(sequences, &self.place);
+        let last = hidden[hidden.len() - 1].clone();
+        last.matmul(self.projection.clone())
     }
 
     pub(super) fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {

@@ -13,7 +13,7 @@
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
 use super::knrm::{Embedding, SCALE};
-use super::layers::{Affine, affine, cosines, with_exact};
+use super::layers::{Affine, affine, cosines, directions, with_exact};
 use super::options::BaselineConfig;
 use crate::batch::{WordPairs, WordRows};
 use crate::model::{Parameter, Place};
@@ -70,15 +70,20 @@ impl<B: Backend> ConvKnrm<B> {
         }
     }
 
+    /// The directions of the documents' n-grams, by their length, which no query changes.
+    pub(super) fn documents(&self, pairs: &WordPairs) -> Vec<Tensor<B, 3>> {
+        let ngrams = self.ngrams(&pairs.documents).into_iter();
+        ngrams.map(directions).collect()
+    }
+
     /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &WordPairs) -> Tensor<B, 2> {
+    pub(super) fn scores(&self, pairs: &WordPairs, documents: &[Tensor<B, 3>]) -> Tensor<B, 2> {
         let place = &self.place;
         let terms = pairs.queries.valid(place);
         let tokens = pairs.documents.valid(place);
-        let documents = self.ngrams(&pairs.documents);
         let mut features = Vec::new();
         for (length, query) in (1..).zip(self.ngrams(&pairs.queries)) {
-            for (other, document) in (1..).zip(&documents) {
+            for (other, document) in (1..).zip(documents) {
                 let mut matches = cosines(query.clone(), document.clone());
                 if length == other {
                     matches = with_exact(matches, pairs.same(length, place), query.clone());

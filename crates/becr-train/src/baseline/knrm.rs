@@ -11,7 +11,7 @@
 
 use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
-use super::layers::{Affine, affine, cosines, learned, with_exact};
+use super::layers::{Affine, affine, cosines, directions, learned, with_exact};
 use super::options::BaselineConfig;
 use crate::batch::{WordPairs, WordRows};
 use crate::model::{Parameter, Place};
@@ -55,12 +55,16 @@ impl<B: Backend> Knrm<B> {
         }
     }
 
+    /// The directions of the documents' word vectors, which no query changes.
+    pub(super) fn documents(&self, pairs: &WordPairs) -> Tensor<B, 3> {
+        directions(self.embedding.embed(&pairs.documents, &self.place))
+    }
+
     /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &WordPairs) -> Tensor<B, 2> {
+    pub(super) fn scores(&self, pairs: &WordPairs, documents: Tensor<B, 3>) -> Tensor<B, 2> {
         let place = &self.place;
         let query = self.embedding.embed(&pairs.queries, place);
-        let document = self.embedding.embed(&pairs.documents, place);
-        let translations = cosines(query.clone(), document);
+        let translations = cosines(query.clone(), documents);
         let translations = with_exact(translations, pairs.same(1, place), query);
         let terms = pairs.queries.valid(place);
         let tokens = pairs.documents.valid(place);

@@ -79,7 +79,7 @@ pub(super) fn with_exact<B: Backend>(
     similarities.mask_where(same, own)
 }
 
-/// The cosines of all terms and tokens, `[pair, term, token]`.
+/// The cosines of all terms and tokens, `[pair, term, token]`; of the tokens the directions are known already.
 pub(super) fn cosines<B: Backend>(terms: Tensor<B, 3>, tokens: Tensor<B, 3>) -> Tensor<B, 3> {
-    directions(terms).matmul(directions(tokens).swap_dims(1, 2))
+    directions(terms).matmul(tokens.swap_dims(1, 2))
 }

@@ -25,6 +25,7 @@ mod options;
 mod rank;
 mod reader;
 mod source;
+mod speed;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -34,5 +35,6 @@ pub use directory::Baseline;
 pub(crate) use directory::is_trained_from;
 pub use options::{BaselineConfig, BaselineKind};
 pub use rank::{BaselineRanker, QueryTexts, TextError};
+pub use speed::SpeedTest;
 pub(crate) use train::train;
 pub use vectors::WordTable;

@@ -131,19 +131,42 @@ fn encoder<B: Backend>(
     })
 }
 
-impl<B: Backend> Scores<B> for BaselineNetwork<B> {
-    fn scores(&self, batch: &Batch) -> Tensor<B, 2> {
+impl<B: Backend> BaselineNetwork<B> {
+    /// What can be computed of documents before there is a query; nothing where both are read together.
+    pub(super) fn documents(&self, batch: &Batch) -> Vec<Tensor<B, 3>> {
+        match (&self.kind, &batch.deep) {
+            (KindNetwork::Knrm(network), Deep::Words(pairs)) => vec![network.documents(pairs)],
+            (KindNetwork::ConvKnrm(network), Deep::Words(pairs)) => network.documents(pairs),
+            (KindNetwork::Colbert(network), Deep::Late(pairs)) => vec![network.documents(pairs)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The scores of a batch with what [`documents`](Self::documents) made of it.
+    pub(super) fn scores_with(&self, batch: &Batch, documents: &[Tensor<B, 3>]) -> Tensor<B, 2> {
         let shape = [batch.queries(), batch.candidates];
-        let scores = match (&self.kind, &batch.deep) {
-            (KindNetwork::Knrm(network), Deep::Words(pairs)) => network.scores(pairs),
-            (KindNetwork::ConvKnrm(network), Deep::Words(pairs)) => network.scores(pairs),
-            (KindNetwork::Bert(network), Deep::Pieces(pairs)) => network.scores(pairs),
-            (KindNetwork::CedrKnrm(network), Deep::Pieces(pairs)) => network.scores(pairs),
-            (KindNetwork::Colbert(network), Deep::Late(pairs)) => network.scores(pairs),
+        let scores = match (&self.kind, &batch.deep, documents) {
+            (KindNetwork::Knrm(network), Deep::Words(pairs), [documents]) => {
+                network.scores(pairs, documents.clone())
+            }
+            (KindNetwork::ConvKnrm(network), Deep::Words(pairs), _) => {
+                network.scores(pairs, documents)
+            }
+            (KindNetwork::Bert(network), Deep::Pieces(pairs), _) => network.scores(pairs),
+            (KindNetwork::CedrKnrm(network), Deep::Pieces(pairs), _) => network.scores(pairs),
+            (KindNetwork::Colbert(network), Deep::Late(pairs), [documents]) => {
+                network.scores(pairs, documents.clone())
+            }
             // A reader makes the batches of its own kind.
             _ => self.place.zeros(shape),
         };
         scores.reshape(shape)
+    }
+}
+
+impl<B: Backend> Scores<B> for BaselineNetwork<B> {
+    fn scores(&self, batch: &Batch) -> Tensor<B, 2> {
+        self.scores_with(batch, &self.documents(batch))
     }
 }
 

@@ -109,7 +109,7 @@ impl TextReader {
             }
             By::Pieces(by) => match self.config.kind {
                 BaselineKind::Colbert => Deep::Late(Box::new(self.apart(by, queries, documents))),
-                _ => Deep::Pieces(Box::new(self.joined(by, queries, documents, candidates))),
+                _ => Deep::Pieces(Box::new(self.joined(by, queries, documents))),
             },
         }
     }
@@ -166,7 +166,6 @@ impl TextReader {
         by: &Pieces,
         queries: &[&str],
         documents: &[Option<DocumentText<'_>>],
-        candidates: usize,
     ) -> JoinedPieces {
         let special = by.pieces.special;
         let longest = self
@@ -179,63 +178,14 @@ impl TextReader {
             ids
         });
         let queries: Vec<Vec<u32>> = queries.collect();
-        let documents = self.documents(by, documents);
-        let (mut sequences, mut second, mut of_pair) = (Vec::new(), Vec::new(), Vec::new());
-        for (pair, (document, _)) in documents.iter().enumerate() {
-            let query = &queries[pair / candidates];
-            let first = sequences.len();
-            for piece in segments(document.len(), by.max_tokens - 3 - query.len()) {
-                let piece = &document[piece];
-                sequences.push(
-                    [
-                        &[special.cls],
-                        &query[..],
-                        &[special.sep],
-                        piece,
-                        &[special.sep],
-                    ]
-                    .concat(),
-                );
-                second.push(query.len() + 2);
-            }
-            of_pair.push(first..sequences.len());
-        }
-        let rows = sequences.len();
-        let padded = Sequences::of(&sequences, rows, DOCUMENT_STEP, by.max_tokens);
-        let pieces = of_pair
-            .iter()
-            .map(ExactSizeIterator::len)
-            .max()
-            .unwrap_or(1);
-        let counts: Vec<usize> = of_pair.iter().map(ExactSizeIterator::len).collect();
-        let (mut terms, mut tokens) = (Vec::new(), Vec::new());
-        for (pair, range) in of_pair.iter().enumerate() {
-            let query = queries[pair / candidates].len();
-            let share = 1.0 / range.len() as f32;
-            for piece in 0..pieces {
-                // The last pieces that only other documents have are nothing.
-                let row = range.clone().nth(piece);
-                terms.push(row.map_or_else(Vec::new, |row| {
-                    let first = row * padded.length + 1;
-                    (first..first + query).map(|place| (place, share)).collect()
-                }));
-            }
-            let tokens_of = |row: usize| {
-                let first = row * padded.length;
-                // Behind [CLS], query and [SEP], and without the last [SEP].
-                (first + query + 2..first + sequences[row].len() - 1).map(|place| (place, 1.0))
-            };
-            tokens.push(range.clone().flat_map(tokens_of).collect());
-        }
-        JoinedPieces {
-            joined: Joined {
-                sequences: padded.with_second(second),
-                shares: shares(&counts),
-            },
-            pieces,
-            terms: Tokens::of(&terms, QUERY_STEP),
-            tokens: Tokens::of(&tokens, DOCUMENT_STEP),
-        }
+        let documents = self.documents(by, documents).into_iter();
+        let documents: Vec<Vec<u32>> = documents.map(|(ids, _)| ids).collect();
+        join(
+            [special.cls, special.sep],
+            &queries,
+            &documents,
+            by.max_tokens,
+        )
     }
 
     /// `[CLS] [Q] query [SEP] [MASK] …`, and `[CLS] [D] piece [SEP]`.
@@ -316,8 +266,66 @@ impl TextReader {
     }
 }
 
+/// `[CLS] query [SEP] piece [SEP]` for the pieces of every document, of which each query has as many. `marks` are `[CLS]` and `[SEP]`.
+pub(super) fn join(
+    marks: [u32; 2],
+    queries: &[Vec<u32>],
+    documents: &[Vec<u32>],
+    max_tokens: usize,
+) -> JoinedPieces {
+    let [cls, sep] = marks;
+    let candidates = documents.len() / queries.len().max(1);
+    let (mut sequences, mut second, mut of_pair) = (Vec::new(), Vec::new(), Vec::new());
+    for (pair, document) in documents.iter().enumerate() {
+        let query = &queries[pair / candidates];
+        let first = sequences.len();
+        for piece in segments(document.len(), max_tokens - 3 - query.len()) {
+            let piece = &document[piece];
+            sequences.push([&[cls], &query[..], &[sep], piece, &[sep]].concat());
+            second.push(query.len() + 2);
+        }
+        of_pair.push(first..sequences.len());
+    }
+    let rows = sequences.len();
+    let padded = Sequences::of(&sequences, rows, DOCUMENT_STEP, max_tokens);
+    let pieces = of_pair
+        .iter()
+        .map(ExactSizeIterator::len)
+        .max()
+        .unwrap_or(1);
+    let counts: Vec<usize> = of_pair.iter().map(ExactSizeIterator::len).collect();
+    let (mut terms, mut tokens) = (Vec::new(), Vec::new());
+    for (pair, range) in of_pair.iter().enumerate() {
+        let query = queries[pair / candidates].len();
+        let share = 1.0 / range.len() as f32;
+        for piece in 0..pieces {
+            // The last pieces that only other documents have are nothing.
+            let row = range.clone().nth(piece);
+            terms.push(row.map_or_else(Vec::new, |row| {
+                let first = row * padded.length + 1;
+                (first..first + query).map(|place| (place, share)).collect()
+            }));
+        }
+        let tokens_of = |row: usize| {
+            let first = row * padded.length;
+            // Behind [CLS], query and [SEP], and without the last [SEP].
+            (first + query + 2..first + sequences[row].len() - 1).map(|place| (place, 1.0))
+        };
+        tokens.push(range.clone().flat_map(tokens_of).collect());
+    }
+    JoinedPieces {
+        joined: Joined {
+            sequences: padded.with_second(second),
+            shares: shares(&counts),
+        },
+        pieces,
+        terms: Tokens::of(&terms, QUERY_STEP),
+        tokens: Tokens::of(&tokens, DOCUMENT_STEP),
+    }
+}
+
 impl WordRows {
-    fn of(rows: &[Vec<i32>], step: usize) -> Self {
+    pub(super) fn of(rows: &[Vec<i32>], step: usize) -> Self {
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
         let length = longest.max(1).next_multiple_of(step);
         let mut made = Self {

@@ -14,8 +14,9 @@ pub struct MixerConfig {
     pub kind: MixerKind,
     /// Attention layers.
     pub layers: usize,
-    /// Width of the feed-forward part; with `"encoder_layers"`, the encoder's instead.
-    pub feed_forward: usize,
+    /// Width of the feed-forward part, 768 unless it is said; with `"encoder_layers"` the encoder's, or as many of its
+    /// numbers as are said here, the strongest.
+    pub feed_forward: Option<usize>,
     /// Attention heads; with `"encoder_layers"`, the encoder's instead.
     pub heads: usize,
     /// Positions that are told apart.
@@ -81,7 +82,7 @@ impl Default for MixerConfig {
         Self {
             kind: MixerKind::PreNorm,
             layers: 2,
-            feed_forward: 768,
+            feed_forward: None,
             heads: 6,
             positions: 32,
             device: Device::Cpu,
@@ -119,7 +120,7 @@ impl MixerConfig {
         for (name, value) in [
             ("heads", self.heads),
             ("positions", self.positions),
-            ("feed_forward", self.feed_forward),
+            ("feed_forward", self.feed_forward.unwrap_or(1)),
             ("batch", self.batch),
             ("steps", self.steps),
             ("evaluate_every", self.evaluate_every),

@@ -36,6 +36,9 @@ use std::path::{Path, PathBuf};
 pub use texts::TextReport;
 use texts::Texts;
 
+/// Width of the feed-forward part of a mixer that starts from nothing.
+const FEED_FORWARD: usize = 768;
+
 /// How near the mixer comes to its teacher on queries that it never learned from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
@@ -202,8 +205,12 @@ impl MixerTraining<'_> {
     fn start(&self) -> MixerWeights {
         let (options, encoder) = (self.options, &self.model.config);
         let (feed_forward, heads) = match options.kind {
-            MixerKind::PreNorm => (options.feed_forward, options.heads),
-            MixerKind::EncoderLayers => (encoder.intermediate_size, encoder.num_attention_heads),
+            MixerKind::PreNorm => (options.feed_forward.unwrap_or(FEED_FORWARD), options.heads),
+            MixerKind::EncoderLayers => {
+                let width = encoder.intermediate_size;
+                let asked = options.feed_forward.unwrap_or(width);
+                (asked.min(width), encoder.num_attention_heads)
+            }
         };
         let shape = MixerShape {
             kind: options.kind,

@@ -1,7 +1,7 @@
 //! Gradients against central differences in 64-bit numbers, and the ways to compute a score against one another.
 
 use super::bins::{self, BINS};
-use super::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla};
+use super::{EncoderTensors, HeadTensors, Learned, Network, Place, Vanilla, values};
 use crate::batch::{
     Batch, Deep, Histograms, Joined, Pooled, Sequences, Split, Terms, Texts, Tokens,
 };
@@ -454,4 +454,11 @@ fn a_head_comes_back_as_it_went() {
     assert_eq!(head.lexical, back.lexical);
     assert_eq!(head.deep.document_vector, back.deep.document_vector);
     assert_eq!(head.deep.kernels, back.deep.kernels);
+}
+
+#[test]
+fn a_head_without_features_comes_back() {
+    let nothing = TensorData::new(Vec::<f32>::new(), [0]);
+    let nothing = Tensor::<Flex, 1>::from_data(nothing, &Default::default());
+    assert!(values(nothing).is_empty());
 }

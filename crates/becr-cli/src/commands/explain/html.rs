@@ -1,9 +1,10 @@
 //! An explanation as one HTML file that needs nothing else.
 
 use super::shade::{Stretch, stretches};
+use super::told_words;
 use becr::{ExplainAnswer, ExplainedDocument, plain};
 use becr_basics::escape;
-use becr_rank::{ContributionRow, FeaturePart, QueryTerm, ShadedWord, TermPart};
+use becr_rank::{ContributionRow, FeaturePart, QueryTerm, ShadedWord, TermPart, WordPart};
 
 /// Hues of the query's terms.
 const HUES: [u16; 6] = [50, 120, 195, 310, 28, 265];
@@ -191,7 +192,17 @@ fn difference(report: &ExplainAnswer) -> String {
         shown +=
             &format!("<details><summary>{count} smaller reasons</summary>\n{rest}</details>\n");
     }
-    shown
+    let columns = ["word", "words close to it", "itself", "together"];
+    let row = |part: &WordPart| {
+        let cells = [part.deep, part.lexi, part.deep + part.lexi].map(number);
+        format!(
+            "<tr><td>{}</td>{}</tr>\n",
+            escape(&part.word),
+            cells.concat()
+        )
+    };
+    let words: String = told_words(difference).map(row).collect();
+    shown + &table("The same by word of the query", &columns, &words)
 }
 
 /// The deep part by layer and kernel: of all terms together, and of each.
@@ -230,7 +241,10 @@ fn layers(report: &ExplainAnswer, title: &str, terms: &[&TermPart]) -> String {
 fn table(title: &str, columns: &[&str], rows: &str) -> String {
     let mut header = String::new();
     for column in columns {
-        let is_text = matches!(*column, "" | "reason" | "term" | "composed of" | "layer");
+        let is_text = matches!(
+            *column,
+            "" | "reason" | "term" | "word" | "composed of" | "layer"
+        );
         let class = if is_text { "" } else { " class=\"n\"" };
         header += &format!("<th{class}>{}</th>", escape(column));
     }

@@ -7,7 +7,8 @@ mod text;
 
 use crate::output;
 use crate::ranking::RankArgs;
-use becr::{ExplainAnswer, ExplainOptions, SearchOptions};
+use becr::{ExplainAnswer, ExplainOptions, ScoreDifference, SearchOptions};
+use becr_rank::WordPart;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 /// The few largest reasons come first, in plain words; --all shows every one. Scores
 /// are sums, so they can be taken apart: by part (deep, lexi, others), by query term,
 /// by layer and kernel, by feature with its weight. With two documents, the difference
-/// of their scores is taken apart the same way; its rows add up to it. The
+/// of their scores is taken apart the same way; its rows add up to it. A table has S_deep
+/// and S_lexi by word of the query: what words close to it and what it itself adds. The
 /// document's words are shaded by how similar they are to the query's terms, more than
 /// the average word of the document, each in the colour of the term that it is closest to.
 ///
@@ -95,6 +97,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => text::print(&report, args)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The words of the query by which two documents differ.
+fn told_words(difference: &ScoreDifference) -> impl Iterator<Item = &WordPart> {
+    let words = difference.words.iter();
+    words.filter(|part| part.deep.abs().max(part.lexi.abs()) >= 5e-4)
 }
 
 fn report(args: &Args) -> anyhow::Result<ExplainAnswer> {

@@ -1,13 +1,15 @@
 //! An explanation in the terminal.
 
-use super::Args;
 use super::paint::Paint;
 use super::shade::{nearest_words, stretches};
+use super::{Args, told_words};
 use crate::output;
 use anyhow::Context;
 use becr::{ExplainAnswer, ExplainedDocument, QueryMode, Reasons, label, plain};
 use becr_eval::Table;
-use becr_rank::{ContributionRow, FeaturePart, OWN_BM25, Part, ShadedWord, Shading, TermPart};
+use becr_rank::{
+    ContributionRow, FeaturePart, OWN_BM25, Part, ShadedWord, Shading, TermPart, WordPart,
+};
 use std::io::Write;
 
 /// Words of the document that are listed for a term.
@@ -147,7 +149,31 @@ fn lead_difference(out: &mut impl Write, report: &ExplainAnswer, all: bool) -> a
         out,
         "[{one}] scores {amount:.3} {less} than [{other}], most of all by"
     )?;
-    reasons(out, difference.rows.clone(), |_| String::new(), all)
+    reasons(out, difference.rows.clone(), |_| String::new(), all)?;
+    by_word(out, report)
+}
+
+/// The paper's table: which words of the query make two documents differ, by words close to them and by themselves.
+fn by_word(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
+    let words = report.difference.iter().flat_map(told_words);
+    let header = [
+        "  by word of the query",
+        "close to it",
+        "itself",
+        "together",
+    ];
+    let mut table = Table::new(header.map(String::from).to_vec(), vec![1, 2, 3]);
+    let mut rows = 0;
+    for WordPart { word, deep, lexi } in words {
+        let cells = [*deep, *lexi, deep + lexi].map(|value| format!("{value:+.3}"));
+        let word = format!("  {}", output::printable(word));
+        table.row(std::iter::once(word).chain(cells).collect());
+        rows += 1;
+    }
+    if rows > 0 {
+        writeln!(out, "{table}")?;
+    }
+    Ok(())
 }
 
 fn place(document: &ExplainedDocument) -> String {

@@ -31,6 +31,9 @@ pub(super) struct Config {
     /// A table of operations, counted from shapes.
     #[serde(default)]
     pub(super) operations: Option<Workload>,
+    /// A table of times, measured here.
+    #[serde(default)]
+    pub(super) times: Option<TimesConfig>,
 }
 
 fn measures() -> String {
@@ -150,13 +153,65 @@ pub(super) struct RowConfig {
     pub(super) run: Option<String>,
     /// How it was made, for the footer: a command a line.
     pub(super) made_by: Option<String>,
+    /// What `becr stats --json` said of the index that made it, such as `runs/{collection}-becr.json`, for the columns of
+    /// bytes.
+    pub(super) stats: Option<String>,
 }
 
 impl RowConfig {
     /// The run that is kept for a collection, if the row names one.
     pub(super) fn stored(&self, collection: &str) -> Option<PathBuf> {
-        let run = self.run.as_ref()?;
-        Some(PathBuf::from(run.replace("{collection}", collection)))
+        self.run.as_ref().map(|run| of(run, collection))
+    }
+
+    /// The statistics that are kept for a collection, if the row names some and they are there.
+    pub(super) fn stored_stats(&self, collection: &str) -> Option<PathBuf> {
+        let path = self.stats.as_ref().map(|stats| of(stats, collection))?;
+        path.is_file().then_some(path)
+    }
+}
+
+/// A path with a collection's name filled in.
+fn of(path: &str, collection: &str) -> PathBuf {
+    PathBuf::from(path.replace("{collection}", collection))
+}
+
+/// What times are measured of.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TimesConfig {
+    /// Shapes of the encoder, as `becr bench baselines` names them.
+    pub(super) encoders: Vec<String>,
+    /// Words of the queries.
+    pub(super) query_words: Vec<u64>,
+    /// Layers of BECR.
+    pub(super) layers: Vec<u64>,
+    /// Records of the store that candidates are fetched from.
+    pub(super) records: u64,
+    /// Lists that are fetched with the store not in memory.
+    pub(super) cold: u64,
+    /// Times that were measured elsewhere.
+    pub(super) kept: Vec<KeptTimes>,
+}
+
+/// A file of times that were measured elsewhere, in the form of `becr bench baselines --json`, and how.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeptTimes {
+    pub(super) file: PathBuf,
+    pub(super) made_by: String,
+}
+
+impl Default for TimesConfig {
+    fn default() -> Self {
+        Self {
+            encoders: vec!["minilm".into()],
+            query_words: vec![3, 5],
+            layers: vec![5, 7, 13],
+            records: 2000,
+            cold: 11,
+            kept: Vec::new(),
+        }
     }
 }
 
@@ -330,6 +385,8 @@ impl Config {
         self.trainings
             .iter_mut()
             .for_each(|training| absolute(&mut training.config));
+        let kept = self.times.iter_mut().flat_map(|times| &mut times.kept);
+        kept.for_each(|kept| absolute(&mut kept.file));
         self.models
             .iter_mut()
             .for_each(|model| directory(&mut model.model));

@@ -25,7 +25,8 @@ impl<'a> Making<'a> {
         if let Some(run) = row.stored(&collection.name) {
             let made = row.made_by.iter().flat_map(|made| made.lines());
             made.for_each(|line| self.say_line(line.trim().to_owned()));
-            return Ok((run, None));
+            let stats = row.stored_stats(&collection.name).filter(|_| bytes);
+            return Ok((run, stats.map(|path| told_bytes(&path)).transpose()?));
         }
         let Some(model) = row.model.as_ref() else {
             return Ok((collection.run.clone(), None));
@@ -264,6 +265,21 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Bytes of records and of token groups, as `becr stats --json` told them.
+fn told_bytes(path: &Path) -> anyhow::Result<(u64, u64)> {
+    let what = "expected what `becr stats --json` prints of an index with footprints";
+    let text = std::fs::read(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let stats: serde_json::Value = serde_json::from_slice(&text)
+        .with_context(|| format!("{}: no JSON; {what}", path.display()))?;
+    let tables = stats["store"]["tables"].as_array();
+    let bytes = |name: &str| {
+        let table = tables.and_then(|tables| tables.iter().find(|table| table["name"] == name));
+        let bytes = table.and_then(|table| table["bytes"].as_u64());
+        bytes.with_context(|| format!("{}: no bytes of {name}; {what}", path.display()))
+    };
+    Ok((bytes("records")?, bytes("token groups")?))
+}
+
 /// Bytes of an index's tables, by name.
 fn bytes_of(index: &Path) -> anyhow::Result<BTreeMap<String, u64>> {
     let stats = becr::Index::open(index)?.stats()?;
@@ -271,4 +287,24 @@ fn bytes_of(index: &Path) -> anyhow::Result<BTreeMap<String, u64>> {
     Ok(tables
         .map(|table| (table.name.to_string(), table.bytes))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_from_kept_statistics() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats.json");
+        let tables = r#"[{"name": "records", "bytes": 3}, {"name": "token groups", "bytes": 5}]"#;
+        std::fs::write(&path, format!(r#"{{"store": {{"tables": {tables}}}}}"#)).unwrap();
+        assert_eq!(told_bytes(&path).unwrap(), (3, 5));
+        std::fs::write(&path, r#"{"store": null}"#).unwrap();
+        let error = format!("{:#}", told_bytes(&path).unwrap_err());
+        assert!(
+            error.contains("records") && error.contains("becr stats --json"),
+            "{error}"
+        );
+    }
 }

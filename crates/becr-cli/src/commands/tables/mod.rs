@@ -9,6 +9,7 @@ mod making;
 mod operations;
 mod relevance;
 mod steps;
+mod times;
 
 use crate::output;
 use config::Config;
@@ -16,6 +17,7 @@ use relevance::Relevance;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use steps::Steps;
+use times::Times;
 
 /// Make the tables of an evaluation
 ///
@@ -23,8 +25,8 @@ use steps::Steps;
 /// indexes and runs that are missing are made by the commands that the footers of the
 /// tables name; tables go out as Markdown, CSV and SVG. Asked again with nothing changed, it
 /// makes nothing and writes the same bytes. crates/becr-cli/configs/tables.toml is an
-/// example with comments: relevance, components switched off, bits and layers, and
-/// operations counted from shapes.
+/// example with comments: relevance, components switched off, bits and layers,
+/// operations counted from shapes, and times, which are measured once and kept.
 ///
 /// Examples:
 ///
@@ -75,6 +77,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             &operations::csv(&rows),
             args.check,
         )?;
+    }
+    if let Some(times) = &config.times {
+        let made = Times::make(&config.out, times, &mut steps)?;
+        write(&config.out, "times", &made.markdown(), args.check)?;
+        write_file(&config.out.join("times.csv"), &made.csv(), args.check)?;
     }
     let (out, done, kept) = (&config.out, steps.done, steps.kept);
     match args.json {

@@ -67,6 +67,8 @@ impl Observer for &Bar {
 
     fn step(&mut self, step: &Step) {
         self.with("steps", step.steps, |bar| {
+            // The stage before may have had another number of them.
+            bar.set_length(step.steps as u64);
             bar.set_position(step.step as u64);
             bar.set_message(format!("loss {:.4}", step.loss));
         });
