@@ -73,7 +73,15 @@ impl FirstStage {
                 .reload_policy(ReloadPolicy::Manual)
                 .num_warming_threads(0)
                 .try_into()?;
-            Ok::<_, TantivyError>((reader.searcher(), fields))
+            let searcher = reader.searcher();
+            // The engine takes a segment whose positions are gone for one without positions, and fails when they are
+            // asked for: too late for whoever could have looked for a newer commit.
+            for segment in searcher.segment_readers() {
+                for field in [fields.title, fields.body] {
+                    segment.inverted_index(field)?;
+                }
+            }
+            Ok::<_, TantivyError>((searcher, fields))
         };
         let (searcher, fields) = open().map_err(IndexError::engine(folder))?;
         Ok(Self {

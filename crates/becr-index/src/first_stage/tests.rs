@@ -39,6 +39,28 @@ fn collection() -> impl Strategy<Value = Vec<Document>> {
     prop::collection::vec(body, IDS.len()).prop_map(|bodies| IDS.into_iter().zip(bodies).collect())
 }
 
+/// A writer may clear a replaced commit's files away while it is opened: that shows then, and not in the first search.
+#[test]
+fn a_file_that_is_gone_is_missed_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    build(dir.path(), &[("ant", "river bank".to_owned())], 9, &[]);
+    let folder = Manifest::default().first_stage(dir.path());
+    let files = || std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let of_segment = |path: &std::path::PathBuf| {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.len() == 32)
+    };
+    let segment: Vec<_> = files().filter(of_segment).collect();
+    assert!(segment.len() >= 6, "{segment:?}");
+    for path in segment {
+        let aside = path.with_extension("aside");
+        std::fs::rename(&path, &aside).unwrap();
+        assert!(FirstStage::open(dir.path()).is_err(), "{}", path.display());
+        std::fs::rename(&aside, &path).unwrap();
+    }
+    assert_eq!(hits(dir.path(), "river", 9).len(), 1);
+}
+
 #[test]
 fn bm25_is_the_formula() {
     let dir = tempfile::tempdir().unwrap();
