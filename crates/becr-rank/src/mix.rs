@@ -98,9 +98,10 @@ impl Ranker {
         let chosen: Vec<(&Term, &[f32])> = chosen.filter(|(term, _)| deep(term)).collect();
         let width = mixing.hyperplanes.width();
         let mut footprints = vec![0; chosen.len() * width];
-        for ((_, vector), footprint) in chosen.iter().zip(footprints.chunks_exact_mut(width)) {
-            mixing.hyperplanes.footprint(vector, footprint)?;
-        }
+        let vectors: Vec<f32> = (chosen.iter())
+            .flat_map(|(_, v)| v.iter().copied())
+            .collect();
+        mixing.hyperplanes.footprints(&vectors, &mut footprints)?;
         for (_, vector) in &chosen {
             footprints.extend(pack(vector));
         }

@@ -10,6 +10,7 @@
 mod amx;
 mod buffer;
 mod dots;
+mod few;
 mod int8;
 mod lanes;
 mod math;
@@ -64,6 +65,18 @@ pub(crate) struct Finish<'a> {
     pub(crate) row_scale: Option<&'a [f32]>,
     /// Apply GELU after the bias.
     pub(crate) gelu: bool,
+}
+
+/// Queries, keys and values of one head, which stand in rows of a sequence's tokens.
+pub(crate) struct Head<'a> {
+    /// From the first token's row on.
+    pub(crate) rows: &'a [f32],
+    pub(crate) stride: usize,
+    pub(crate) tokens: usize,
+    /// Floats of a query, a key and a value.
+    pub(crate) size: usize,
+    /// Where in a row query, key and value begin.
+    pub(crate) at: [usize; 3],
 }
 
 impl Simd {
@@ -122,13 +135,62 @@ impl Simd {
 
     /// Columns of a panel: two vectors.
     pub(crate) fn panel(self) -> usize {
-        2 * match self {
+        2 * self.width()
+    }
+
+    fn width(self) -> usize {
+        match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => lanes::Avx512::WIDTH,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => lanes::Avx2::WIDTH,
             Self::Portable => Portable::WIDTH,
         }
+    }
+
+    /// Attention of one head over a short sequence, `out = softmax(Q·Kᵀ)·V`; the rows of `out` lie `out_stride` floats
+    /// apart. Does nothing and says so if the sequence is not short enough. `columns` is working memory.
+    pub(crate) fn attend_few(
+        self,
+        head: &Head<'_>,
+        columns: &mut Buffer,
+        (out, out_stride): (&mut [f32], usize),
+    ) -> bool {
+        use few::{Few, attend_few, fits, room};
+        let Head {
+            rows,
+            stride,
+            tokens,
+            size,
+            at: [query, key, value],
+        } = *head;
+        if tokens == 0 || size == 0 || !fits(self.width(), tokens, size) {
+            return false;
+        }
+        let last = (tokens - 1) * stride;
+        for at in [query, key, value] {
+            assert!(rows.len() >= last + at + size, "rows of a head too short");
+        }
+        assert!(
+            out_stride >= size && out.len() >= (tokens - 1) * out_stride + size,
+            "result too short"
+        );
+        let part = |at: usize| rows[at..].as_ptr();
+        let job = &Few {
+            tokens,
+            size,
+            queries: part(query),
+            keys: part(key),
+            values: part(value),
+            stride,
+            columns: columns.at_least(room(size)).as_mut_ptr(),
+            out: out.as_mut_ptr(),
+            out_stride,
+        };
+        // SAFETY: `self` exists only if the processor has its features; the job fits, and the assertions above give the
+        // pointers the extents that `attend_few` asks for.
+        unsafe { dispatch!(self, attend_few(job: &Few) -> ()) }
+        true
     }
 
     /// `out = finish(a · b)`: `rows` rows of `a` and `out`, which lie `a_stride` and `out_stride` floats apart.

@@ -78,7 +78,6 @@ struct Memory {
     normed: Buffer,
     projections: Buffer,
     contexts: Buffer,
-    head: Buffer,
     wide: Buffer,
     change: Buffer,
     scratch: Scratch,
@@ -215,7 +214,6 @@ impl Mixer {
             normed,
             projections,
             contexts,
-            head,
             wide,
             change,
             scratch,
@@ -255,7 +253,7 @@ impl Mixer {
             layer
                 .qkv
                 .apply(simd, rows, (normed, stride), out, false, bytes);
-            self.attend(rows, (projections, project), head, scratch, contexts);
+            self.attend(rows, (projections, project), scratch, contexts);
             let bytes = &mut scratch.bytes;
             layer.out.apply(
                 simd,
@@ -321,7 +319,6 @@ impl Mixer {
         &self,
         rows: usize,
         (projections, project): (&[f32], usize),
-        head_out: &mut Buffer,
         scratch: &mut Scratch,
         contexts: &mut [f32],
     ) {
@@ -332,16 +329,9 @@ impl Mixer {
             dim: self.dim,
             head_size: size,
         };
-        let out = &mut head_out.at_least(rows * size)[..rows * size];
         for head in 0..self.heads {
+            let out = (&mut contexts[head * size..], padded(self.dim));
             attend(self.simd, &from, &(0..rows), head, scratch, out);
-            let stride = padded(self.dim);
-            for (to, from) in contexts
-                .chunks_exact_mut(stride)
-                .zip(out.chunks_exact(size))
-            {
-                to[head * size..][..size].copy_from_slice(from);
-            }
         }
     }
 
@@ -365,7 +355,12 @@ fn add(to: &mut [f32], from: &[f32]) {
 
 /// Scales a vector to length 1, if it has a direction.
 fn unit(vector: &mut [f32]) {
-    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    // Sixteen sums side by side: one after the other, additions wait for each other.
+    let mut sums = [0.0f32; 16];
+    for part in vector.chunks(16) {
+        sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x * x);
+    }
+    let length = sums.iter().sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|x| *x /= length);
     }

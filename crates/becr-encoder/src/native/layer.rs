@@ -145,6 +145,7 @@ impl Layer {
             .with_min_len(least)
             .for_each(|(sequence, head, out)| {
                 encoder.scratch.with(|scratch| {
+                    let out = (out, head_size);
                     attention::attend(encoder.simd, &projections, &sequence, head, scratch, out);
                 });
             });

@@ -52,9 +52,12 @@ mod x86 {
             for (vectors, out) in vectors.by_ref().zip(out.by_ref()) {
                 $some::<VECTORS>($matrix, $dim, vectors, out);
             }
-            let rest = vectors.remainder().chunks_exact($dim);
-            for (vector, out) in rest.zip(out.into_remainder().chunks_exact_mut(words)) {
-                $some::<1>($matrix, $dim, vector, out);
+            let (vectors, out) = (vectors.remainder(), out.into_remainder());
+            match vectors.len() / $dim {
+                1 => $some::<1>($matrix, $dim, vectors, out),
+                2 => $some::<2>($matrix, $dim, vectors, out),
+                3 => $some::<3>($matrix, $dim, vectors, out),
+                _ => {}
             }
         }};
     }

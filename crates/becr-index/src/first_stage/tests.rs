@@ -45,7 +45,11 @@ fn a_file_that_is_gone_is_missed_at_once() {
     let dir = tempfile::tempdir().unwrap();
     build(dir.path(), &[("ant", "river bank".to_owned())], 9, &[]);
     let folder = Manifest::default().first_stage(dir.path());
-    let files = || std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = || {
+        std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+    };
     let of_segment = |path: &std::path::PathBuf| {
         let name = path.file_stem().and_then(|name| name.to_str());
         name.is_some_and(|name| name.len() == 32)
