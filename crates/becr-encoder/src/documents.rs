@@ -68,7 +68,7 @@ impl Encoder {
                 .map(|(document, encoded)| finish(document, encoded))
                 .collect()
         };
-        in_order(batches, work, |finished| {
+        in_order(batches, self.threads(), work, |finished| {
             finished?.into_iter().try_for_each(&mut emit)
         })
     }
@@ -124,12 +124,7 @@ impl Encoder {
                 document.relation = Some(relation);
                 Ok::<(), EncodeError>(())
             };
-            // Where every thread has a batch, one that waits for help would take another batch first, and all others
-            // would wait for this one's turn.
-            match self.is_on_a_device() {
-                true => (documents.par_iter_mut().zip(batch.vectors)).try_for_each(relate)?,
-                false => (documents.iter_mut().zip(batch.vectors)).try_for_each(relate)?,
-            }
+            (documents.par_iter_mut().zip(batch.vectors)).try_for_each(relate)?;
         }
         Ok(documents)
     }

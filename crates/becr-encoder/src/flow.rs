@@ -3,22 +3,34 @@
 //! A batch goes through all of its work on one thread: threads meet only where batches are handed out and results are
 //! taken, so none waits for the slowest of the others at every layer.
 
-use rayon::Yield;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A batch's number, and its result or why it panicked.
 type Done<R> = (u64, Result<R, Box<dyn Any + Send>>);
 
-/// Works on `batches` in the current rayon pool, several at a time, and hands results on in the order of the batches, on
-/// the calling thread. It reads no further ahead than the pool needs to stay busy. Stops at the first error of `emit`:
-/// batches that are being worked on are finished, those that wait are left out.
+/// Who works on a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// One thread, which the parallel loops of the work do not leave. A thread of a larger pool that waits for a part of
+    /// its batch would begin with another batch meanwhile, and everybody would wait for the first.
+    One,
+    /// All threads of the pool: where a device does most of it, one batch at a time.
+    All,
+}
+
+/// Works on `batches`, as many at a time as the current rayon pool has threads, and hands results on in the order of the
+/// batches, on the calling thread. It reads no further ahead than the threads need to stay busy. Stops at the first error
+/// of `emit`: batches that are being worked on are finished, those that wait are left out. A batch that is the only one has
+/// all threads.
 pub(crate) fn in_order<B, R, E>(
-    batches: impl Iterator<Item = B>,
+    mut batches: impl Iterator<Item = B>,
+    threads: Threads,
     work: impl Fn(B) -> R + Sync,
     mut emit: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E>
@@ -26,32 +38,56 @@ where
     B: Send,
     R: Send,
 {
+    let Some(first) = batches.next() else {
+        return Ok(());
+    };
+    let Some(second) = batches.next() else {
+        return emit(rayon::scope(|_| work(first)));
+    };
+    let workers = rayon::current_num_threads();
     // Batches differ in length: one that takes twice as long as others must not leave them without work.
-    let ahead = 2 * rayon::current_num_threads() as u64 + 2;
+    let ahead = 2 * workers as u64 + 2;
     let (send, receive) = channel();
-    let is_over = AtomicBool::new(false);
     let mut waiting = Waiting {
         receive,
         next: 0,
         results: VecDeque::new(),
     };
-    rayon::in_place_scope(|scope| {
-        let (work, is_over, mut started) = (&work, &is_over, 0);
+    let is_over = AtomicBool::new(false);
+    let (hand_out, jobs) = channel::<(u64, B)>();
+    let jobs = Mutex::new(jobs);
+    std::thread::scope(|scope| {
+        let (jobs, work, is_over) = (&jobs, &work, &is_over);
+        // It goes with this closure, and workers that wait for a job end.
+        let (hand_out, mut started) = (hand_out, 0);
         let mut emit =
             |result| emit(result).inspect_err(|_| is_over.store(true, Ordering::Relaxed));
-        for batch in batches {
+        for batch in [first, second].into_iter().chain(batches) {
             while started - waiting.next >= ahead {
                 emit(waiting.next())?;
             }
-            let (send, number): (Sender<Done<R>>, u64) = (send.clone(), started);
-            scope.spawn(move |_| {
-                if is_over.load(Ordering::Relaxed) {
-                    return;
-                }
-                let result = catch_unwind(AssertUnwindSafe(|| work(batch)));
-                // Nobody receives after an error of `emit`.
-                let _ = send.send((number, result));
-            });
+            if started < workers as u64 {
+                let (send, worker) = (send.clone(), started as usize);
+                scope.spawn(move || {
+                    let pool = pool_of(threads, worker);
+                    while let Ok((number, batch)) = next_job(jobs)
+                        && !is_over.load(Ordering::Relaxed)
+                    {
+                        let work = || catch_unwind(AssertUnwindSafe(|| work(batch)));
+                        let result = match &pool {
+                            Some(pool) => pool.install(work),
+                            None => rayon::scope(|_| work()),
+                        };
+                        if result.is_err() {
+                            is_over.store(true, Ordering::Relaxed);
+                        }
+                        // Nobody receives after an error of `emit`.
+                        let _ = send.send((number, result));
+                    }
+                });
+            }
+            // Workers listen until `hand_out` is gone.
+            let _ = hand_out.send((started, batch));
             started += 1;
         }
         while waiting.next < started {
@@ -59,6 +95,27 @@ where
         }
         Ok(())
     })
+}
+
+fn next_job<J>(jobs: &Mutex<Receiver<J>>) -> Result<J, std::sync::mpsc::RecvError> {
+    // Nothing that holds the lock panics.
+    jobs.lock().unwrap_or_else(PoisonError::into_inner).recv()
+}
+
+/// The pool that a worker's batches run in; `None` for the pool that all share.
+fn pool_of(threads: Threads, worker: usize) -> Option<Arc<ThreadPool>> {
+    /// Made when they are first needed, and kept: their threads sleep meanwhile.
+    static OF_ONE_THREAD: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(Vec::new());
+    if threads == Threads::All {
+        return None;
+    }
+    let mut pools = OF_ONE_THREAD.lock().unwrap_or_else(PoisonError::into_inner);
+    while pools.len() <= worker {
+        // A machine that has no more threads to give does with those of the shared pool.
+        let pool = ThreadPoolBuilder::new().num_threads(1).build().ok()?;
+        pools.push(Arc::new(pool));
+    }
+    Some(pools[worker].clone())
 }
 
 /// Results that came before their turn.
@@ -80,7 +137,9 @@ impl<R> Waiting<R> {
                 self.next += 1;
                 return result;
             }
-            let (number, result) = self.receive();
+            let Ok((number, result)) = self.receive.recv() else {
+                unreachable!("the caller keeps a sender")
+            };
             let result = result.unwrap_or_else(|panic| resume_unwind(panic));
             let place = (number - self.next) as usize;
             if self.results.len() <= place {
@@ -89,30 +148,13 @@ impl<R> Waiting<R> {
             self.results[place] = Some(result);
         }
     }
-
-    fn receive(&self) -> Done<R> {
-        loop {
-            match self.receive.try_recv() {
-                Ok(done) => return done,
-                // A thread of the pool must not sleep while it is the one that has to work.
-                Err(TryRecvError::Empty) if rayon::current_thread_index().is_some() => {
-                    if rayon::yield_now() != Some(Yield::Executed) {
-                        std::thread::sleep(Duration::from_micros(50));
-                    }
-                }
-                Err(_) => match self.receive.recv() {
-                    Ok(done) => return done,
-                    Err(_) => unreachable!("the caller keeps a sender"),
-                },
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
+    use std::time::Duration;
 
     /// Later batches take less time, so they end first.
     fn work(number: u64) -> u64 {
@@ -126,7 +168,7 @@ mod tests {
             out.push(square);
             Ok::<(), ()>(())
         };
-        in_order(0..100, work, emit).unwrap();
+        in_order(0..100, Threads::One, work, emit).unwrap();
         out
     }
 
@@ -156,7 +198,8 @@ mod tests {
             );
             if emitted == 50 { Err("enough") } else { Ok(()) }
         };
-        assert_eq!(in_order(batches, |batch| batch, emit), Err("enough"));
+        let same = |batch| batch;
+        assert_eq!(in_order(batches, Threads::All, same, emit), Err("enough"));
         assert!(read.into_inner() < 100);
     }
 
@@ -164,6 +207,25 @@ mod tests {
     #[should_panic(expected = "batch 7")]
     fn a_panic_goes_on() {
         let work = |number: u32| assert!(number != 7, "batch {number}");
-        let _ = in_order(0..100, work, |()| Ok::<(), ()>(()));
+        let _ = in_order(0..100, Threads::One, work, |()| Ok::<(), ()>(()));
+    }
+
+    /// Parallel loops of a batch stay on its thread, if that is asked for; the only batch has all threads anyway.
+    #[test]
+    fn a_batch_has_the_threads_that_it_should() {
+        let threads_of = |count: usize, threads| {
+            let mut seen = Vec::new();
+            let emit = |threads: usize| {
+                seen.push(threads);
+                Ok::<(), ()>(())
+            };
+            in_order(0..count, threads, |_| rayon::current_num_threads(), emit).unwrap();
+            seen
+        };
+        let all = rayon::current_num_threads();
+        assert_eq!(threads_of(9, Threads::One), [1; 9]);
+        assert_eq!(threads_of(9, Threads::All), [all; 9]);
+        assert_eq!(threads_of(1, Threads::One), [all]);
+        assert!(threads_of(0, Threads::One).is_empty());
     }
 }

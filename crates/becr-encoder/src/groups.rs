@@ -42,7 +42,7 @@ impl Encoder {
         let mut rest = groups.iter();
         let batches = std::iter::from_fn(|| self.next_groups(&mut rest));
         let work = |batch: Result<Pending, EncodeError>| batch?.encode(self);
-        in_order(batches, work, |groups| {
+        in_order(batches, self.threads(), work, |groups| {
             let groups = groups?;
             told(groups.len())?;
             encoded.extend(groups);

@@ -1,5 +1,6 @@
 //! How fast an encoder is on this machine: about a second of the work to come, done for the clock alone.
 
+use crate::flow::Threads;
 use crate::{Document, EncodeError, Encoder};
 use becr_text::groups::TokenGroup;
 use std::time::Instant;
@@ -41,6 +42,14 @@ impl Encoder {
     /// Whether all batches go through one device, on a machine of several threads.
     pub fn is_on_a_device(&self) -> bool {
         self.backend.side_by_side() == 1 && rayon::current_num_threads() > 1
+    }
+
+    /// Who works on a batch.
+    pub(crate) fn threads(&self) -> Threads {
+        match self.is_on_a_device() {
+            true => Threads::All,
+            false => Threads::One,
+        }
     }
 
     /// The pace of about so many tokens, where one is about four bytes.

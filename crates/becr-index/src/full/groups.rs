@@ -10,6 +10,7 @@ use crate::{Document, IndexError, Observer, Stage};
 use becr_groups::{CountFile, CountOptions, Counter, GroupList, Sources, Vocabulary};
 use becr_lmdb::Store;
 use becr_text::groups::TokenGroup;
+use rayon::prelude::*;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
@@ -180,8 +181,9 @@ impl FullBuild<'_> {
         let snapshot = store.snapshot()?;
         let mut missing = Vec::new();
         let mut groups = Vec::new();
-        for group in batch {
-            let known = words.get(&group);
+        // What is known as a vector has to be hashed.
+        let known: Vec<_> = batch.par_iter().map(|group| words.get(group)).collect();
+        for (group, known) in batch.into_iter().zip(known) {
             if snapshot.group(&group)?.is_some() {
                 observer.resumed(u64::from(known.is_none()));
                 continue;
