@@ -50,7 +50,7 @@ impl Encoder {
     }
 
     /// Encodes a stream of documents, several batches at a time, makes of each what `finish` says, and hands that on in
-    /// order. Memory is bounded by the batch, times the threads (and by the longest document, whose vectors are all kept
+    /// order. Memory is bounded by the batch, times twice the threads (and by the longest document, whose vectors are all kept
     /// where footprints are relative), not by the stream. It ends at the first error.
     pub fn documents<T: Send, E: From<EncodeError> + Send>(
         &self,

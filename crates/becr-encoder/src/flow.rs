@@ -3,13 +3,14 @@
 //! A batch goes through all of its work on one thread: threads meet only where batches are handed out and results are
 //! taken, so none waits for the slowest of the others at every layer.
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A batch's number, and its result or why it panicked.
 type Done<R> = (u64, Result<R, Box<dyn Any + Send>>);
@@ -26,8 +27,8 @@ pub(crate) enum Threads {
 
 /// Works on `batches`, as many at a time as the current rayon pool has threads, and hands results on in the order of the
 /// batches, on the calling thread. It reads no further ahead than the threads need to stay busy. Stops at the first error
-/// of `emit`: batches that are being worked on are finished, those that wait are left out. A batch that is the only one has
-/// all threads.
+/// of `emit`: batches that are being worked on are finished, those that wait are left out. Fewer batches than threads share
+/// all of them.
 pub(crate) fn in_order<B, R, E>(
     mut batches: impl Iterator<Item = B>,
     threads: Threads,
@@ -38,13 +39,12 @@ where
     B: Send,
     R: Send,
 {
-    let Some(first) = batches.next() else {
-        return Ok(());
-    };
-    let Some(second) = batches.next() else {
-        return emit(rayon::scope(|_| work(first)));
-    };
     let workers = rayon::current_num_threads();
+    let first: Vec<B> = batches.by_ref().take(workers).collect();
+    let threads = match first.len() < workers {
+        true => Threads::All,
+        false => threads,
+    };
     // Batches differ in length: one that takes twice as long as others must not leave them without work.
     let ahead = 2 * workers as u64 + 2;
     let (send, receive) = channel();
@@ -59,17 +59,16 @@ where
     std::thread::scope(|scope| {
         let (jobs, work, is_over) = (&jobs, &work, &is_over);
         // It goes with this closure, and workers that wait for a job end.
-        let (hand_out, mut started) = (hand_out, 0);
+        let (hand_out, mut started, mut running) = (hand_out, 0, 0);
         let mut emit =
             |result| emit(result).inspect_err(|_| is_over.store(true, Ordering::Relaxed));
-        for batch in [first, second].into_iter().chain(batches) {
+        for batch in first.into_iter().chain(batches) {
             while started - waiting.next >= ahead {
                 emit(waiting.next())?;
             }
-            if started < workers as u64 {
-                let (send, worker) = (send.clone(), started as usize);
-                scope.spawn(move || {
-                    let pool = pool_of(threads, worker);
+            if running < workers {
+                let (send, pool) = (send.clone(), pool_of(threads, running));
+                let worker = move || {
                     while let Ok((number, batch)) = next_job(jobs)
                         && !is_over.load(Ordering::Relaxed)
                     {
@@ -84,7 +83,14 @@ where
                         // Nobody receives after an error of `emit`.
                         let _ = send.send((number, result));
                     }
-                });
+                };
+                // A machine that has no more threads to give does with those there are, or with this one.
+                let spawned = std::thread::Builder::new().spawn_scoped(scope, worker);
+                running += usize::from(spawned.is_ok());
+                if running == 0 {
+                    emit(work(batch))?;
+                    continue;
+                }
             }
             // Workers listen until `hand_out` is gone.
             let _ = hand_out.send((started, batch));
@@ -111,7 +117,7 @@ fn pool_of(threads: Threads, worker: usize) -> Option<Arc<ThreadPool>> {
     }
     let mut pools = OF_ONE_THREAD.lock().unwrap_or_else(PoisonError::into_inner);
     while pools.len() <= worker {
-        // A machine that has no more threads to give does with those of the shared pool.
+        // Without, the shared pool has to do.
         let pool = ThreadPoolBuilder::new().num_threads(1).build().ok()?;
         pools.push(Arc::new(pool));
     }
@@ -137,9 +143,7 @@ impl<R> Waiting<R> {
                 self.next += 1;
                 return result;
             }
-            let Ok((number, result)) = self.receive.recv() else {
-                unreachable!("the caller keeps a sender")
-            };
+            let (number, result) = self.receive();
             let result = result.unwrap_or_else(|panic| resume_unwind(panic));
             let place = (number - self.next) as usize;
             if self.results.len() <= place {
@@ -148,13 +152,31 @@ impl<R> Waiting<R> {
             self.results[place] = Some(result);
         }
     }
+
+    fn receive(&self) -> Done<R> {
+        loop {
+            match self.receive.try_recv() {
+                Ok(done) => return done,
+                // A thread of a pool must not sleep: it may be the one that has to work.
+                Err(TryRecvError::Empty) if rayon::current_thread_index().is_some() => {
+                    if rayon::yield_now() != Some(Yield::Executed) {
+                        std::thread::sleep(Duration::from_micros(50));
+                    }
+                }
+                Err(_) => match self.receive.recv() {
+                    Ok(done) => return done,
+                    Err(_) => unreachable!("the caller keeps a sender"),
+                },
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rayon::prelude::*;
     use std::sync::atomic::AtomicU64;
-    use std::time::Duration;
 
     /// Later batches take less time, so they end first.
     fn work(number: u64) -> u64 {
@@ -162,24 +184,51 @@ mod tests {
         number * number
     }
 
-    fn squares() -> Vec<u64> {
+    fn squares(threads: Threads) -> Vec<u64> {
         let mut out = Vec::new();
         let emit = |square| {
             out.push(square);
             Ok::<(), ()>(())
         };
-        in_order(0..100, Threads::One, work, emit).unwrap();
+        in_order(0..100, threads, work, emit).unwrap();
         out
     }
 
     #[test]
     fn results_come_in_order_from_outside_and_inside_of_a_pool() {
         let expected: Vec<u64> = (0..100).map(|number| number * number).collect();
-        assert_eq!(squares(), expected);
-        for threads in [1, 3] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            assert_eq!(pool.build().unwrap().install(squares), expected);
+        for how in [Threads::One, Threads::All] {
+            assert_eq!(squares(how), expected);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                assert_eq!(pool.build().unwrap().install(|| squares(how)), expected);
+            }
+            // Every thread of the shared pool waits for results, and is needed for them.
+            let many: Vec<u64> = (0..8).collect();
+            let all: Vec<_> = many.par_iter().map(|_| squares(how)).collect();
+            assert!(all.iter().all(|found| *found == expected));
         }
+    }
+
+    /// Work may have work of the same kind.
+    #[test]
+    fn batches_in_batches() {
+        let sum = |number: u64| {
+            let mut sum = 0;
+            let emit = |result| {
+                sum += result;
+                Ok::<(), ()>(())
+            };
+            in_order(0..20, Threads::One, |inner| number * inner, emit).unwrap();
+            sum
+        };
+        let mut sums = Vec::new();
+        let emit = |result| {
+            sums.push(result);
+            Ok::<(), ()>(())
+        };
+        in_order(0..20, Threads::One, sum, emit).unwrap();
+        assert_eq!(sums, (0..20).map(|n| n * 190).collect::<Vec<u64>>());
     }
 
     #[test]
@@ -200,7 +249,7 @@ mod tests {
         };
         let same = |batch| batch;
         assert_eq!(in_order(batches, Threads::All, same, emit), Err("enough"));
-        assert!(read.into_inner() < 100);
+        assert!(read.into_inner() < 60 + 2 * rayon::current_num_threads() as u64);
     }
 
     #[test]
@@ -210,7 +259,7 @@ mod tests {
         let _ = in_order(0..100, Threads::One, work, |()| Ok::<(), ()>(()));
     }
 
-    /// Parallel loops of a batch stay on its thread, if that is asked for; the only batch has all threads anyway.
+    /// Parallel loops of a batch stay on its thread, if that is asked for; fewer batches than threads have all of them anyway.
     #[test]
     fn a_batch_has_the_threads_that_it_should() {
         let threads_of = |count: usize, threads| {
@@ -223,9 +272,10 @@ mod tests {
             seen
         };
         let all = rayon::current_num_threads();
-        assert_eq!(threads_of(9, Threads::One), [1; 9]);
-        assert_eq!(threads_of(9, Threads::All), [all; 9]);
-        assert_eq!(threads_of(1, Threads::One), [all]);
+        let many = 2 * all + 1;
+        assert_eq!(threads_of(many, Threads::One), vec![1; many]);
+        assert_eq!(threads_of(many, Threads::All), vec![all; many]);
+        assert_eq!(threads_of(all - 1, Threads::One), vec![all; all - 1]);
         assert!(threads_of(0, Threads::One).is_empty());
     }
 }

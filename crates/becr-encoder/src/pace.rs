@@ -5,7 +5,7 @@ use crate::{Document, EncodeError, Encoder};
 use becr_text::groups::TokenGroup;
 use std::time::Instant;
 
-/// Token groups tried on each thread: enough to keep the matrix units busy, done in a fraction of a second.
+/// Token groups tried on each thread at the least: enough to keep the matrix units busy, done in a fraction of a second.
 const GROUPS: usize = 512;
 
 impl Encoder {
@@ -73,7 +73,12 @@ impl Encoder {
 
     /// Token groups a second, of groups like these, on all threads.
     pub fn group_pace(&self, like: &[TokenGroup]) -> Result<f64, EncodeError> {
-        let enough = GROUPS * rayon::current_num_threads();
+        // A batch each at least, of three tokens a group at the least.
+        let each = match self.is_on_a_device() {
+            true => GROUPS,
+            false => GROUPS.max(self.batch_tokens / 3),
+        };
+        let enough = each * rayon::current_num_threads();
         let groups: Vec<TokenGroup> = like.iter().cycle().take(enough).cloned().collect();
         let started = Instant::now();
         self.groups(&groups)?;

@@ -86,7 +86,8 @@ mod tests {
     proptest! {
         #[test]
         fn floors_are_floors(x in -8.5f32..8.5) {
-            for x in [x, x.round(), x.round() - f32::EPSILON, x * 1e-9] {
+            let whole = x.round();
+            for x in [x, whole, whole.next_down(), whole.next_up(), x * 1e-9] {
                 prop_assert_eq!(floor(x), x.floor() as i32);
             }
         }

@@ -259,7 +259,7 @@ async function compare() {
     section.replaceChildren(
       make("div", { className: "pair" }, column(answer.documents[0], first), column(answer.documents[1], second)),
       table(`The first is ahead by ${number(score)}: to the right what speaks for it, to the left what speaks for the second`, rows),
-      byWord(words),
+      ...(words.length > 0 ? [byWord(words)] : []),
     );
     section.focus({ preventScroll: true });
     section.scrollIntoView({ block: "nearest" });

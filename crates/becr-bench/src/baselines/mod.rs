@@ -19,6 +19,9 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Most words of a query: half of a sequence.
+const MOST_WORDS: usize = 256;
+
 /// The models that the paper compares BECR with: the time to re-rank 150 documents of 857 tokens
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -100,7 +103,11 @@ pub(crate) fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> 
     let counts = args.n.iter().chain([&args.documents, &args.tokens]);
     ensure!(
         counts.clone().all(|count| (1..=1 << 20).contains(count)),
-        "--n, --documents and --tokens must be at least 1"
+        "--n, --documents and --tokens must be 1 to 1048576"
+    );
+    ensure!(
+        args.n.iter().all(|&n| n <= MOST_WORDS),
+        "--n: a query of more than {MOST_WORDS} words leaves no room for documents in a sequence"
     );
     args.device.check()?;
     // A pool of one thread, for whatever would spread over the cores.

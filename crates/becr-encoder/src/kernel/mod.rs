@@ -252,7 +252,7 @@ impl Simd {
         inverse_sums: &mut [f32],
     ) {
         use math::softmax;
-        let padded = len.next_multiple_of(16);
+        let padded = len.next_multiple_of(few::STEP);
         assert!(
             len > 0 && padded <= stride,
             "rows must be padded to whole vectors"

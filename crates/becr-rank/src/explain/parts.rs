@@ -45,7 +45,7 @@ pub struct TermPart {
     pub cells: Vec<Vec<Cell>>,
 }
 
-/// What a word of the query contributes: semantically, by itself, and both.
+/// What a word of the query contributes: by words close to it, and by itself.
 ///
 /// S_deep has the document vector beside its terms, S_lexi the first stage's score and what standardising subtracts, which is the
 /// same for every document: of two documents, the difference of S_lexi is that of its words and of the first stage's score.

@@ -21,7 +21,7 @@ impl Scan {
         document: ForwardIndex<'_>,
     ) -> Vec<Shares> {
         let mut stems = vec![[0.0; COUNT]; query.stems.len()];
-        let mut words = vec![[0.0; COUNT]; query.words.len()];
+        let mut words = vec![[0.0; COUNT]; query.followers.len()];
         self.by_field(query, document, |scan, field, length| {
             scan.share_stems(query, field, length, &mut stems);
             scan.share_pairs(query, field, length, &mut words);

@@ -77,7 +77,7 @@ impl SpeedTest {
         Baseline::start(&config, &model, table, 1)
     }
 
-    /// The documents from `first` on, and the query.
+    /// The query and so many documents.
     fn batch(&self, config: &BaselineConfig, documents: usize) -> Batch {
         let known = match &self.encoder {
             Some(shape) => shape.vocab_size,

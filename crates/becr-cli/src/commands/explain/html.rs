@@ -202,7 +202,10 @@ fn difference(report: &ExplainAnswer) -> String {
         )
     };
     let words: String = told_words(difference).map(row).collect();
-    shown + &table("The same by word of the query", &columns, &words)
+    match words.is_empty() {
+        true => shown,
+        false => shown + &table("The same by word of the query", &columns, &words),
+    }
 }
 
 /// The deep part by layer and kernel: of all terms together, and of each.

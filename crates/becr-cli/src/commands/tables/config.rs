@@ -288,6 +288,16 @@ impl Config {
             "trainings and models",
             trained.chain(self.models.iter().map(|m| &m.name)),
         )?;
+        if let Some(times) = &self.times {
+            times.check()?;
+        }
+        for row in self.tables.iter().flat_map(|table| &table.rows) {
+            ensure!(
+                row.stats.is_none() || row.run.is_some(),
+                "row {:?}: stats belong to a run that is kept; name it as `run`",
+                row.name
+            );
+        }
         for table in &self.tables {
             let rows = || table.rows.iter().map(|row| &row.name);
             unique(&format!("rows of {}", table.name), rows())?;
@@ -393,10 +403,25 @@ impl Config {
         let rows = self.tables.iter_mut().flat_map(|table| &mut table.rows);
         for row in rows {
             row.baseline.iter_mut().for_each(directory);
-            if let Some(run) = &mut row.run {
-                *run = folder.join(&*run).display().to_string();
+            for kept in [&mut row.run, &mut row.stats].into_iter().flatten() {
+                *kept = folder.join(&*kept).display().to_string();
             }
         }
+    }
+}
+
+impl TimesConfig {
+    /// What `becr bench engine` has no row for would be missing without a word.
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.query_words.iter().all(|n| (1..=10).contains(n)),
+            "[times] query_words: expected 1 to 10"
+        );
+        ensure!(
+            self.layers.iter().all(|layers| [5, 7, 13].contains(layers)),
+            "[times] layers: expected 5, 7 or 13"
+        );
+        Ok(())
     }
 }
 
