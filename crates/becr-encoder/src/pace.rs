@@ -29,14 +29,15 @@ impl Encoder {
     }
 
     /// WordPieces a second, of documents like these, on all threads. The documents are repeated until every thread has
-    /// one batch. A device takes one batch at a time, of as many tokens as it computes in a second: it has a part of one for
+    /// some batches. A device takes one batch at a time, of as many tokens as it computes in a second: it has a part of one for
     /// its kernels to be compiled, and another for the clock.
     pub fn document_pace(&self, like: &[Document]) -> Result<f64, EncodeError> {
         if self.is_on_a_device() {
             self.documents_per_second(like, self.batch_tokens / 4)?;
             return self.documents_per_second(like, self.batch_tokens / 4);
         }
-        self.documents_per_second(like, rayon::current_num_threads() * self.batch_tokens)
+        // Several batches for each thread, as the work to come has.
+        self.documents_per_second(like, 4 * rayon::current_num_threads() * self.batch_tokens)
     }
 
     /// Whether all batches go through one device, on a machine of several threads.

@@ -146,7 +146,7 @@ impl FullBuild<'_> {
                 let mut entries = list.iter()?;
                 // Some batches for every thread, which wait for the last of them: a group is some six tokens.
                 let side_by_side = self.encoder.backend().side_by_side();
-                let size = BATCH.max(side_by_side * self.encoder.batch_tokens() / 2);
+                let size = BATCH.max(side_by_side * self.encoder.batch_tokens().max(BATCH) / 2);
                 loop {
                     let batch = entries.by_ref().take(size);
                     let batch: Vec<TokenGroup> = batch
