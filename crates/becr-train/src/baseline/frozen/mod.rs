@@ -56,7 +56,7 @@ struct FrozenParts<B: Backend> {
 enum FrozenEncoder<B: Backend> {
     /// KNRM has none.
     Nothing,
-    Native(NativeStates),
+    Native(Box<NativeStates>),
     Burn(Box<EncoderTensors<B>>, Place<B>),
 }
 
@@ -71,7 +71,7 @@ impl<'a, B: Backend> Frozen<'a, B> {
         // Our own code for CPUs takes a fraction of burn's time, but has no tokens that are attended to by none, which
         // ColBERT's [MASK] are.
         let encoder = match (kind.joins(), device) {
-            (true, Device::Cpu) => FrozenEncoder::Native(NativeStates::new(baseline)?),
+            (true, Device::Cpu) => FrozenEncoder::Native(Box::new(NativeStates::new(baseline)?)),
             _ => match baseline.encoder(place)? {
                 Some(encoder) => FrozenEncoder::Burn(Box::new(encoder), place.clone()),
                 None => FrozenEncoder::Nothing,
