@@ -59,7 +59,7 @@ pub use backend::{Backend, Batch, Centre, Encoded, HiddenStates, Shape, Wanted, 
 pub use becr_basics::Document;
 pub use becr_text::pieces::Tokenised;
 pub use centre::measure_centres;
-pub use cross::{Classifier, CrossEncoder, CrossScores};
+pub use cross::{Classifier, CrossEncoder, CrossScores, double_vocabulary};
 pub use documents::{EncodedDocument, segments};
 pub use encoder::{Encoder, word_pieces};
 pub use error::EncodeError;

@@ -39,6 +39,9 @@ pub(crate) enum Deep {
     Pieces(Box<JoinedPieces>),
     /// Queries and documents apart, for ColBERT.
     Late(Box<LatePairs>),
+    /// `[query][candidate][feature]`: what the last layers of KNRM, BERT and CEDR-KNRM read, where nothing before them
+    /// is learned; 0 where there is no document.
+    Features(Vec<f32>),
 }
 
 /// Words by their rows in a table of vectors.
@@ -185,6 +188,8 @@ pub(crate) struct Sequences {
     pub(crate) tokens: Vec<usize>,
     /// `[sequence]`: the first token of type 1; empty where all have type 0.
     pub(crate) second: Vec<usize>,
+    /// `[layer][sequence][token][dim]`: what a frozen encoder has made of them; empty where the network's own is to run.
+    pub(crate) states: Vec<Vec<f32>>,
 }
 
 impl Batch {

@@ -8,10 +8,12 @@
 
 #[cfg(test)]
 mod tests;
+mod types;
 
 use crate::{Batch, EncodeError, Encoder, Precision};
 use becr_model::{Layers, Linear, Matrix, Model, Settings};
 use rayon::prelude::*;
+pub use types::double_vocabulary;
 
 /// Query and document, scored together by a BERT sequence classifier of one label.
 pub struct CrossEncoder {
@@ -56,25 +58,12 @@ impl Classifier {
                 &format!("its classifier has {found} labels, a re-ranker has one"),
             ));
         }
-        let types = &model.weights.embeddings.token_type;
-        if types.rows < 2 {
+        let Some(vocabulary) = double_vocabulary(&mut model.config, &mut model.weights) else {
             return Err(problem(
                 &model,
                 "it has one token type, so it cannot tell query and document apart",
             ));
-        }
-        let shift = types.row(1).iter().zip(types.row(0)).map(|(b, a)| b - a);
-        let shift: Vec<f32> = shift.collect();
-        let words = &mut model.weights.embeddings.word;
-        let vocabulary = words.rows;
-        words.data.extend_from_within(..);
-        for row in words.data[vocabulary * dim..].chunks_exact_mut(dim) {
-            row.iter_mut()
-                .zip(&shift)
-                .for_each(|(x, shift)| *x += shift);
-        }
-        words.rows *= 2;
-        model.config.vocab_size *= 2;
+        };
         model.config.becr = Some(Settings {
             layers: Layers::Last,
             bits: None,
@@ -84,7 +73,7 @@ impl Classifier {
         let classifier = Self {
             pooler,
             output,
-            vocabulary: vocabulary as u32,
+            vocabulary,
         };
         Ok((model, classifier))
     }

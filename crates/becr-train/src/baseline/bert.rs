@@ -11,14 +11,12 @@ use super::directory::Tensors;
 use super::layers::{Affine, affine};
 use super::options::BaselineConfig;
 use crate::batch::JoinedPieces;
-use crate::model::{EncoderTensors, Learned, Parameter, Place};
+use crate::model::{Parameter, Place};
 use burn::tensor::{Tensor, backend::Backend};
 
-/// The network.
+/// The network behind the encoder.
 #[derive(Debug, Clone)]
 pub(super) struct Bert<B: Backend> {
-    /// Keeps the last layer.
-    pub(super) encoder: EncoderTensors<B>,
     pooler: Option<Affine<B>>,
     combine: Affine<B>,
     place: Place<B>,
@@ -32,14 +30,8 @@ pub(super) fn shapes(config: &BaselineConfig, dim: usize) -> Vec<(String, [usize
 }
 
 impl<B: Backend> Bert<B> {
-    pub(super) fn upload(
-        config: &BaselineConfig,
-        tensors: &Tensors,
-        encoder: EncoderTensors<B>,
-        place: &Place<B>,
-    ) -> Self {
+    pub(super) fn upload(config: &BaselineConfig, tensors: &Tensors, place: &Place<B>) -> Self {
         Self {
-            encoder,
             pooler: config
                 .pooler
                 .then(|| Affine::upload("pooler", tensors, place)),
@@ -48,12 +40,13 @@ impl<B: Backend> Bert<B> {
         }
     }
 
+    /// CLS, `[pair, dim]`, of the last layer's hidden states.
+    pub(super) fn features(&self, pairs: &JoinedPieces, last: &Tensor<B, 2>) -> Tensor<B, 2> {
+        pairs.joined.mean_cls(last, &self.place)
+    }
+
     /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &JoinedPieces) -> Tensor<B, 2> {
-        let hidden = self.encoder.hidden(&pairs.joined.sequences, &self.place);
-        let cls = pairs
-            .joined
-            .mean_cls(&hidden[hidden.len() - 1], &self.place);
+    pub(super) fn scores(&self, cls: Tensor<B, 2>) -> Tensor<B, 2> {
         let pooled = match &self.pooler {
             Some(pooler) => pooler.apply(cls).tanh(),
             None => cls,
@@ -62,7 +55,6 @@ impl<B: Backend> Bert<B> {
     }
 
     pub(super) fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {
-        self.encoder.visit(show);
         if let Some(pooler) = &mut self.pooler {
             pooler.visit(show);
         }

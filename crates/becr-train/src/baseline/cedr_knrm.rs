@@ -15,18 +15,16 @@ use super::directory::Tensors;
 use super::kernels::{exact_and_soft, soft_counts};
 use super::layers::{Affine, affine, cosines, directions};
 use crate::batch::JoinedPieces;
-use crate::model::{EncoderTensors, Learned, Parameter, Place};
+use crate::model::{Parameter, Place};
 use becr_model::Kernels;
 use burn::tensor::{Tensor, backend::Backend};
 
 /// Keeps the logarithm of a count of nothing finite, as in the authors' code.
 const EPSILON: f32 = 1e-6;
 
-/// The network.
+/// The network behind the encoder.
 #[derive(Debug, Clone)]
 pub(super) struct CedrKnrm<B: Backend> {
-    /// Keeps every layer.
-    pub(super) encoder: EncoderTensors<B>,
     kernels: Kernels,
     combine: Affine<B>,
     place: Place<B>,
@@ -40,9 +38,8 @@ pub(super) fn shapes(dim: usize, layers: usize) -> Vec<(String, [usize; 2])> {
 }
 
 impl<B: Backend> CedrKnrm<B> {
-    pub(super) fn upload(tensors: &Tensors, encoder: EncoderTensors<B>, place: &Place<B>) -> Self {
+    pub(super) fn upload(tensors: &Tensors, place: &Place<B>) -> Self {
         Self {
-            encoder,
             kernels: Kernels {
                 epsilon: EPSILON,
                 ..exact_and_soft()
@@ -52,10 +49,9 @@ impl<B: Backend> CedrKnrm<B> {
         }
     }
 
-    /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &JoinedPieces) -> Tensor<B, 2> {
+    /// `[φ; CLS]`, `[pair, feature]`, of the hidden states of every layer.
+    pub(super) fn features(&self, pairs: &JoinedPieces, hidden: &[Tensor<B, 2>]) -> Tensor<B, 2> {
         let place = &self.place;
-        let hidden = self.encoder.hidden(&pairs.joined.sequences, place);
         let (query, document) = (&pairs.terms, &pairs.tokens);
         let tokens = document.valid(place);
         let count = tokens.dims()[0];
@@ -65,7 +61,7 @@ impl<B: Backend> CedrKnrm<B> {
             .reshape([count, pairs.pieces, query.length]);
         let terms = shares.clone().sum_dim(1).reshape([count, query.length]);
         let mut features = Vec::new();
-        for layer in &hidden {
+        for layer in hidden {
             let dim = layer.dims()[1];
             let vectors =
                 query
@@ -80,11 +76,15 @@ impl<B: Backend> CedrKnrm<B> {
             features.push(counts);
         }
         features.push(pairs.joined.mean_cls(&hidden[hidden.len() - 1], place));
-        self.combine.apply(Tensor::cat(features, 1))
+        Tensor::cat(features, 1)
+    }
+
+    /// `[pair, 1]`.
+    pub(super) fn scores(&self, features: Tensor<B, 2>) -> Tensor<B, 2> {
+        self.combine.apply(features)
     }
 
     pub(super) fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {
-        self.encoder.visit(show);
         self.combine.visit(show);
     }
 }

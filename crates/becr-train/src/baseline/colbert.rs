@@ -13,18 +13,16 @@
 use super::directory::Tensors;
 use super::layers::{directions, learned};
 use super::options::BaselineConfig;
-use crate::batch::{LatePairs, Sequences};
-use crate::model::{EncoderTensors, Learned, Parameter, Place};
+use crate::batch::LatePairs;
+use crate::model::{Parameter, Place};
 use burn::tensor::{Tensor, backend::Backend};
 
 /// Added to the similarity of what is no token: no maximum.
 const NO_TOKEN: f32 = -1e4;
 
-/// The network.
+/// The network behind the encoder, whose last layer it reads: hidden states are `[sequence · token, dim]`.
 #[derive(Debug, Clone)]
 pub(super) struct Colbert<B: Backend> {
-    /// Keeps the last layer.
-    pub(super) encoder: EncoderTensors<B>,
     /// P, `[dim, 128]`.
     projection: Tensor<B, 2>,
     place: Place<B>,
@@ -36,25 +34,29 @@ pub(super) fn shapes(config: &BaselineConfig, dim: usize) -> Vec<(String, [usize
 }
 
 impl<B: Backend> Colbert<B> {
-    pub(super) fn upload(tensors: &Tensors, encoder: EncoderTensors<B>, place: &Place<B>) -> Self {
+    pub(super) fn upload(tensors: &Tensors, place: &Place<B>) -> Self {
         Self {
-            encoder,
             projection: tensors.upload("projection", place),
             place: place.clone(),
         }
     }
 
     /// E_d, `[pair, token, 128]`, which no query changes.
-    pub(super) fn documents(&self, pairs: &LatePairs) -> Tensor<B, 3> {
-        let vectors = self.project(&pairs.documents);
+    pub(super) fn documents(&self, pairs: &LatePairs, hidden: Tensor<B, 2>) -> Tensor<B, 3> {
+        let vectors = hidden.matmul(self.projection.clone());
         directions(pairs.tokens.pick(&vectors, &self.place))
     }
 
-    /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &LatePairs, document: Tensor<B, 3>) -> Tensor<B, 2> {
+    /// `[pair, 1]`, of the queries' hidden states and E_d.
+    pub(super) fn scores(
+        &self,
+        pairs: &LatePairs,
+        hidden: Tensor<B, 2>,
+        document: Tensor<B, 3>,
+    ) -> Tensor<B, 2> {
         let place = &self.place;
         let (queries, length) = (pairs.queries.tokens.len(), pairs.queries.length);
-        let query = self.project(&pairs.queries);
+        let query = hidden.matmul(self.projection.clone());
         let dim = query.dims()[1];
         let query = directions(query.reshape([queries, length, dim]));
         let [count, tokens, _] = document.dims();
@@ -72,15 +74,7 @@ impl<B: Backend> Colbert<B> {
         (best * terms).sum_dim(1).reshape([count, 1])
     }
 
-    /// The projected vectors of all tokens, `[sequence · token, 128]`.
-    fn project(&self, sequences: &Sequences) -> Tensor<B, 2> {
-        let hidden = self.encoder.hidden(sequences, &self.place);
-        let last = hidden[hidden.len() - 1].clone();
-        last.matmul(self.projection.clone())
-    }
-
     pub(super) fn visit(&mut self, show: &mut dyn FnMut(Parameter<'_, B>)) {
-        self.encoder.visit(show);
         learned("projection", true, &mut self.projection, show);
     }
 }

@@ -190,8 +190,8 @@ impl Baseline {
         })
     }
 
-    /// A trained baseline that is to learn more. How much of texts it reads is the new configuration's choice, its shape is
-    /// the old one's.
+    /// A trained baseline that is to learn more. How much of texts it reads and whether its encoder learns is the new
+    /// configuration's choice, its shape is the old one's.
     pub(crate) fn go_on(config: &BaselineConfig, directory: &Path) -> Result<Self, TrainError> {
         let mut found = Self::read(directory)?;
         if found.config.kind != config.kind {
@@ -202,6 +202,7 @@ impl Baseline {
             query_tokens: config.query_tokens,
             max_document_tokens: config.max_document_tokens,
             train_document_tokens: config.train_document_tokens,
+            encoder: config.encoder,
             ..found.config
         };
         found.about = Map::from_iter([("from".into(), json!(found.about))]);
@@ -311,8 +312,7 @@ impl Baseline {
 
 /// An encoder for a baseline: vectors are not seen from a centre, and no head and no mixer fit it.
 fn prepare(model: &mut Model, kind: BaselineKind) -> Result<(), TrainError> {
-    let joins = matches!(kind, BaselineKind::Bert | BaselineKind::CedrKnrm);
-    if joins && model.config.type_vocab_size < 2 {
+    if kind.joins() && model.config.type_vocab_size < 2 {
         let problem = format!(
             "{kind} tells query and document apart by token types, and the model in {} has one only; name a BERT of two",
             model.directory.display()

@@ -60,15 +60,19 @@ impl<B: Backend> Knrm<B> {
         directions(self.embedding.embed(&pairs.documents, &self.place))
     }
 
-    /// `[pair, 1]`.
-    pub(super) fn scores(&self, pairs: &WordPairs, documents: Tensor<B, 3>) -> Tensor<B, 2> {
+    /// φ, `[pair, kernel]`.
+    pub(super) fn features(&self, pairs: &WordPairs, documents: Tensor<B, 3>) -> Tensor<B, 2> {
         let place = &self.place;
         let query = self.embedding.embed(&pairs.queries, place);
         let translations = cosines(query.clone(), documents);
         let translations = with_exact(translations, pairs.same(1, place), query);
         let terms = pairs.queries.valid(place);
         let tokens = pairs.documents.valid(place);
-        let features = soft_counts(&translations, &terms, &tokens, &self.kernels, place);
+        soft_counts(&translations, &terms, &tokens, &self.kernels, place)
+    }
+
+    /// `[pair, 1]`.
+    pub(super) fn scores(&self, features: Tensor<B, 2>) -> Tensor<B, 2> {
         self.combine.apply(features.mul_scalar(SCALE)).tanh()
     }
 

@@ -4,6 +4,8 @@
 //! paper: from a batch to scores. A section `[baseline]` in the file of `becr train` trains one; its directory is read by
 //! [`BaselineRanker`], which `becr rerank --baseline` calls.
 //!
+//! With a frozen encoder, or fixed word vectors, `frozen` computes once what no step changes.
+//!
 //! | file | model | reads |
 //! |---|---|---|
 //! | `knrm.rs` | Xiong et al. 2017 | words, by a table of vectors |
@@ -17,6 +19,8 @@ mod cedr_knrm;
 mod colbert;
 mod conv_knrm;
 mod directory;
+mod encoder;
+mod frozen;
 mod kernels;
 mod knrm;
 mod layers;

@@ -1,5 +1,6 @@
 //! What can be chosen about a baseline.
 
+use crate::EncoderMode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -45,6 +46,9 @@ impl fmt::Display for BaselineKind {
 pub struct BaselineConfig {
     /// Which model.
     pub kind: BaselineKind,
+    /// Whether the encoder learns too. What a frozen one makes of texts is computed once and kept in memory.
+    #[serde(default = "encoder", skip_serializing_if = "is_trained")]
+    pub encoder: EncoderMode,
     /// Word vectors of KNRM and CONV-KNRM, in GloVe's format or in word2vec's, text or binary. Without a file they are
     /// learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +90,14 @@ pub struct BaselineConfig {
     pub from: Option<PathBuf>,
 }
 
+fn encoder() -> EncoderMode {
+    EncoderMode::Trained
+}
+
+fn is_trained(encoder: &EncoderMode) -> bool {
+    *encoder == EncoderMode::Trained
+}
+
 fn dimensions() -> usize {
     300
 }
@@ -119,6 +131,7 @@ impl BaselineConfig {
     pub fn new(kind: BaselineKind) -> Self {
         Self {
             kind,
+            encoder: encoder(),
             vectors: None,
             fixed_vectors: None,
             dimensions: dimensions(),
@@ -148,6 +161,15 @@ impl BaselineConfig {
         self.fixed_vectors.unwrap_or(self.vectors.is_some())
     }
 
+    /// Whether nothing is learned but what comes behind the encoder, or behind KNRM's kernels.
+    pub(crate) fn is_frozen(&self) -> bool {
+        match self.kind {
+            BaselineKind::Knrm => self.keeps_vectors(),
+            BaselineKind::ConvKnrm => false,
+            _ => self.encoder == EncoderMode::Frozen,
+        }
+    }
+
     /// Refuses what makes no sense.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value, most) in [
@@ -171,6 +193,11 @@ impl BaselineConfig {
             }
         }
         let kind = self.kind;
+        if self.encoder == EncoderMode::Frozen && kind.reads_words() {
+            return Err(format!(
+                "[baseline] encoder: {kind} has none; fixed_vectors = true keeps its word vectors as they are"
+            ));
+        }
         if self.vectors.is_some() && !kind.reads_words() {
             return Err(format!(
                 "[baseline] vectors: {kind} has no table of word vectors; leave it out"

@@ -1,6 +1,7 @@
 //! Training a baseline: data, loop and validation are those of BECR.
 
 use super::directory::Baseline;
+use super::frozen::{Frozen, FrozenSource, Known};
 use super::network::BaselineNetwork;
 use super::options::BaselineConfig;
 use super::reader::TextReader;
@@ -46,6 +47,7 @@ pub(crate) fn train(
         ));
     }
     let mut folded = Folded::default();
+    let mut known = Known::default();
     let mut trainings = Vec::new();
     for (number, plan) in (1..).zip(&prepared.plans) {
         let fold = plan.test.as_ref().map(|_| format!("fold-{number}"));
@@ -56,6 +58,10 @@ pub(crate) fn train(
             Some(directory) => Baseline::go_on(config, directory)?,
             None => start(training, config, table.as_ref(), plan)?,
         };
+        if config.kind.reads_words() && config.vectors.is_none() && config.from.is_none() {
+            // Each fold has words and vectors of its own.
+            known = Known::default();
+        }
         let mut directory = training.config.checkpoints();
         directory.extend(fold.as_deref());
         let job = BaselineJob {
@@ -65,6 +71,7 @@ pub(crate) fn train(
             validation: &plan.validation,
             test: plan.test.as_ref(),
             options,
+            known: &known,
             directory: &directory,
             observer,
         };
@@ -174,6 +181,8 @@ pub(super) struct BaselineJob<'a> {
     pub(super) validation: &'a Validation,
     pub(super) test: Option<&'a Validation>,
     pub(super) options: &'a TrainOptions,
+    /// What a frozen encoder has made of texts.
+    pub(super) known: &'a Known,
     pub(super) directory: &'a Path,
     pub(super) observer: &'a mut dyn Observer,
 }
@@ -192,22 +201,30 @@ impl OnDevice for BaselineJob<'_> {
     fn on<B: AutodiffBackend>(self, device: B::Device) -> Result<BaselineMade, TrainError> {
         self.options.check()?;
         let place = Place::<B>::single(device.clone());
+        let inner = Place::<B::InnerBackend>::single(device);
         let reader = TextReader::in_training(self.baseline)?;
         if let Some(note) = reader.note() {
             self.observer.note(&note);
         }
-        let mut network = BaselineNetwork::upload(self.baseline, &place)?;
+        let frozen = match self.baseline.config.is_frozen() {
+            true => {
+                let device = self.options.device;
+                Some(Frozen::new(self.baseline, device, &inner, self.known)?)
+            }
+            false => None,
+        };
+        let mut network = BaselineNetwork::in_training(self.baseline, &place)?;
         // One that learns would keep what every forward pass computed, for a backward pass that never comes.
-        let mut served =
-            BaselineNetwork::upload(self.baseline, &Place::<B::InnerBackend>::single(device))?;
-        let source = BaselineSource {
+        let mut served = BaselineNetwork::in_training(self.baseline, &inner)?;
+        let texts = BaselineSource {
             store: self.store,
             examples: self.examples,
             reader: &reader,
         };
+        let source = texts.or_known(frozen.as_ref());
         let course = Course {
             examples: self.examples,
-            source: &source,
+            source: &*source,
             options: self.options,
             steps: self.options.steps,
             place,
@@ -216,7 +233,14 @@ impl OnDevice for BaselineJob<'_> {
             validation_queries: self.validation.queries.len(),
         };
         let rerank = |served: &BaselineNetwork<B::InnerBackend>, lists: &Validation| {
-            rerank(served, lists, self.store, &reader, self.options)
+            let queries = queries(lists);
+            let texts = BaselineSource {
+                store: self.store,
+                examples: &queries,
+                reader: &reader,
+            };
+            let source = texts.or_known(frozen.as_ref());
+            rerank(served, lists, &*source, self.options)
         };
         let mut judge = |network: &mut BaselineNetwork<B>| {
             take_over(network, &mut served);
@@ -267,29 +291,37 @@ impl BaselineJob<'_> {
     }
 }
 
-/// Re-ranks lists of candidates.
+impl<'a> BaselineSource<'a> {
+    /// Reads texts, unless what is frozen knows what becomes of them.
+    fn or_known<B: Backend>(self, frozen: Option<&'a Frozen<'a, B>>) -> Box<dyn Source + 'a> {
+        match frozen {
+            Some(frozen) => Box::new(FrozenSource {
+                texts: self,
+                frozen,
+            }),
+            None => Box::new(self),
+        }
+    }
+}
+
+/// The queries of lists as examples.
+fn queries(lists: &Validation) -> Vec<Example> {
+    let queries = lists.queries.iter().map(|query| Example {
+        id: query.id.clone(),
+        query: query.query.clone(),
+        positives: Vec::new(),
+        negatives: Vec::new(),
+    });
+    queries.collect()
+}
+
+/// Re-ranks lists of candidates, of whose queries `source` makes batches.
 fn rerank<B: Backend>(
     network: &BaselineNetwork<B>,
     lists: &Validation,
-    store: &Store,
-    reader: &TextReader,
+    source: &dyn Source,
     options: &TrainOptions,
 ) -> Result<Run, TrainError> {
-    let queries: Vec<Example> = lists
-        .queries
-        .iter()
-        .map(|query| Example {
-            id: query.id.clone(),
-            query: query.query.clone(),
-            positives: Vec::new(),
-            negatives: Vec::new(),
-        })
-        .collect();
-    let source = BaselineSource {
-        store,
-        examples: &queries,
-        reader,
-    };
     let mut run = Run::new("baseline");
     // As many documents at a time as in training, so that there is room for them.
     let part = options.batch * (options.negatives + 1);

@@ -27,9 +27,11 @@ impl<B: Backend> Scores<B> for Network<B> {
             Deep::Histograms(histograms) => head.histograms(histograms, place),
             Deep::Texts(texts) => self.read(texts, queries, candidates),
             // Only other rankers read these.
-            Deep::Joined(_) | Deep::Words(_) | Deep::Pieces(_) | Deep::Late(_) => {
-                place.zeros([pairs, 1])
-            }
+            Deep::Joined(_)
+            | Deep::Words(_)
+            | Deep::Pieces(_)
+            | Deep::Late(_)
+            | Deep::Features(_) => place.zeros([pairs, 1]),
         };
         let features = batch.features.len() / pairs;
         let score = match features {

@@ -206,6 +206,7 @@ fn texts() -> Texts {
             .collect(),
         tokens: rows.iter().map(|row| row.len()).collect(),
         second: Vec::new(),
+        states: Vec::new(),
     };
     // [query][term][group][kind]: the first query has a word, a pair, and a word again; the second one word.
     let mut shares = vec![0.0; QUERIES * TERMS * GROUPS * 4];

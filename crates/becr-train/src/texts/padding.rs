@@ -31,6 +31,7 @@ impl Sequences {
             ids,
             tokens,
             second: Vec::new(),
+            states: Vec::new(),
         }
     }
 

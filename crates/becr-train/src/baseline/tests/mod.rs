@@ -2,6 +2,7 @@
 //! against central differences of the reference.
 
 mod bert;
+mod frozen;
 mod reference;
 mod training;
 mod words;

@@ -2,6 +2,7 @@
 
 use super::config;
 use crate::baseline::directory::Baseline;
+use crate::baseline::frozen::Known;
 use crate::baseline::options::{BaselineConfig, BaselineKind};
 use crate::baseline::train::BaselineJob;
 use crate::baseline::vectors::WordTable;
@@ -67,6 +68,7 @@ fn losses_fall_and_training_goes_on_where_it_stopped() {
                 validation,
                 test: Some(validation),
                 options,
+                known: &Known::default(),
                 directory: folder,
                 observer: &mut losses,
             };
