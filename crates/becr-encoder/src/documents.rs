@@ -58,7 +58,8 @@ impl Encoder {
         finish: impl Fn(Document, EncodedDocument) -> Result<T, E> + Sync,
         mut emit: impl FnMut(T) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut documents = documents.into_iter();
+        // A stream that ended at a fault must not go on behind it.
+        let mut documents = documents.into_iter().fuse();
         let batches = std::iter::from_fn(|| self.next_batch(&mut documents));
         let work = |batch: Vec<Document>| -> Result<Vec<T>, E> {
             let tokenised = batch.iter().map(|document| self.tokenise(document));

@@ -30,7 +30,7 @@ pub(crate) enum Threads {
 /// of `emit`: batches that are being worked on are finished, those that wait are left out. Fewer batches than threads share
 /// all of them.
 pub(crate) fn in_order<B, R, E>(
-    mut batches: impl Iterator<Item = B>,
+    batches: impl Iterator<Item = B>,
     threads: Threads,
     work: impl Fn(B) -> R + Sync,
     mut emit: impl FnMut(R) -> Result<(), E>,
@@ -40,6 +40,7 @@ where
     R: Send,
 {
     let workers = rayon::current_num_threads();
+    let mut batches = batches.fuse();
     let first: Vec<B> = batches.by_ref().take(workers).collect();
     let threads = match first.len() < workers {
         true => Threads::All,

@@ -138,6 +138,16 @@ fn adding_says_what_to_do_with_ids_that_are_there_and_how_many_are_in() {
         .unwrap();
     assert!(refused.to_string().contains("d8"), "{refused}");
     assert_eq!(index.view().unwrap().documents().unwrap(), 10);
+    // What comes before the one at fault is in, what comes behind it is not.
+    let between = documents(20..21)
+        .chain(documents(9..10))
+        .chain(documents(21..23));
+    let refused = index.add(between, Existing::Refuse, &()).err().unwrap();
+    assert!(refused.to_string().contains("d9"), "{refused}");
+    let view = index.view().unwrap();
+    assert_eq!(view.documents().unwrap(), 11);
+    assert!(view.text("d20").unwrap().is_some());
+    index.delete(&["d20".to_owned()]).unwrap();
     let changed = index.add(overlapping(), Existing::Skip, &()).unwrap();
     assert_eq!((changed.added, changed.skipped), (3, 2));
     let changed = index.update(documents(12..15), &()).unwrap();
