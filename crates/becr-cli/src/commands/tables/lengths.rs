@@ -1,6 +1,7 @@
 //! Figures broken down by the length of queries.
 
 use super::config::{Collection, TableConfig};
+use super::quoted;
 use super::relevance::{CONFIDENCE, RelevanceRow};
 use crate::commands::corpus::{self, OnError};
 use becr_corpus::TopicField;
@@ -132,7 +133,6 @@ impl Lengths {
     /// A line for each point.
     pub(super) fn csv(&self) -> String {
         let mut text = String::from("row,collection,measure,words,mean,half_width,queries\n");
-        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         for collection in &self.collections {
             for (name, points) in &collection.lines {
                 for (bucket, point) in self.buckets.iter().zip(points) {

@@ -115,3 +115,8 @@ fn write_file(path: &Path, text: &str, check: bool) -> anyhow::Result<()> {
     becr_eval::write_atomically(path, |out| out.write_all(text.as_bytes()))?;
     Ok(())
 }
+
+/// A cell of a CSV file.
+fn quoted(cell: &str) -> String {
+    format!("\"{}\"", cell.replace('"', "\"\""))
+}

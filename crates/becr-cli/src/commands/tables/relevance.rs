@@ -3,6 +3,7 @@
 use super::config::{Collection, Config, TableConfig};
 use super::lengths::Lengths;
 use super::making::Making;
+use super::quoted;
 use super::steps::Steps;
 use becr_eval::{
     Estimate, Evaluation, OnError, Panel, Plot, Scope, Series, estimate, evaluate, paired_t_test,
@@ -212,13 +213,12 @@ impl Relevance {
     /// A line for each figure, with the run that `becr eval` computes it from again.
     pub(super) fn csv(&self) -> String {
         let mut text = String::from("row,collection,measure,value,run\n");
-        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         for row in &self.rows {
             for (collection, cell) in self.collections.iter().zip(&row.cells) {
                 let Some(cell) = cell else { continue };
                 let run = cell.run.file_name().unwrap_or_default().to_string_lossy();
                 let mut line = |measure: &str, value: String| {
-                    let cells = [&row.name, collection, measure].map(&quoted);
+                    let cells = [&row.name, collection, measure].map(quoted);
                     let _ = writeln!(text, "{},{value},{}", cells.join(","), quoted(&run));
                 };
                 for (at, measure) in self.measures.iter().enumerate() {

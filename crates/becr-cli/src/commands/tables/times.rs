@@ -5,6 +5,7 @@
 //! with a GPU or by another program, stand beside them in files of the same form.
 
 use super::config::{KeptTimes, TimesConfig};
+use super::quoted;
 use super::steps::{Step, Steps, command};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
@@ -277,11 +278,14 @@ impl Times {
         let mut text = String::from("model,encoder,implementation,device,query_words,ms\n");
         for line in &self.lines {
             for (n, ms) in &line.ms {
-                let _ = writeln!(
-                    text,
-                    "\"{}\",\"{}\",\"{}\",\"{}\",{n},{ms}",
-                    line.model, line.encoder, line.implementation, line.device
-                );
+                let cells = [
+                    &line.model,
+                    &line.encoder,
+                    &line.implementation,
+                    &line.device,
+                ];
+                let cells = cells.map(|cell| quoted(cell));
+                let _ = writeln!(text, "{},{n},{ms}", cells.join(","));
             }
         }
         for row in &self.fetched {
