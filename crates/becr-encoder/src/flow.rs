@@ -41,11 +41,15 @@ where
 {
     let workers = rayon::current_num_threads();
     let mut batches = batches.fuse();
-    let first: Vec<B> = batches.by_ref().take(workers).collect();
+    let mut first: Vec<B> = batches.by_ref().take(workers).collect();
     let threads = match first.len() < workers {
         true => Threads::All,
         false => threads,
     };
+    // The only one has nobody to wait for: no thread is worth its start.
+    if first.len() == 1 && workers > 1 {
+        return emit(rayon::scope(|_| work(first.remove(0))));
+    }
     // Batches differ in length: one that takes twice as long as others must not leave them without work.
     let ahead = 2 * workers as u64 + 2;
     let (send, receive) = channel();
