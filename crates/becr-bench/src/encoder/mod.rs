@@ -1,7 +1,8 @@
 //! `becr bench encoder`: the forward pass in f32 and int8, beside onnxruntime and PyTorch.
 //!
 //! Model: every runtime gets the same weights and the same token ids (sequences of one length, so that nobody computes
-//! padding), keeps all hidden states, and runs for some seconds after one pass of warm-up; the fastest pass counts.
+//! padding), keeps all hidden states, and runs for some seconds after one pass of warm-up; the fastest pass
+//! counts, and for processor time the best tenth of a second.
 //! Each measurement is a process of its own, so that thread pools and peak memory are its own; the runtimes take turns.
 //! Tokens per CPU second divides by the processor time of all threads. Against int8 stands onnxruntime's dynamic
 //! quantisation with a scale per channel. The mixer is timed by itself, on one thread.
