@@ -4,14 +4,12 @@ use super::measure::{QUERIES, RankMeter};
 use super::{Args, data};
 use crate::Console;
 use crate::random::Random;
-use crate::store::{drop_from_cache, file, median};
-use anyhow::{Context, ensure};
+use crate::store::{call_bench, drop_from_cache, file, median};
 use becr_index::manifest::Manifest;
 use becr_rank::{QueryMode, RankWorkspace};
 use becr_store::Shape;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What a process of its own measures.
 #[derive(Serialize, Deserialize)]
@@ -43,7 +41,7 @@ pub(super) fn measure(
 ) -> anyhow::Result<Option<ColdTimes>> {
     let queries = data::queries(n, QUERIES);
     let mut random = Random::new(11);
-    let mut lists = Vec::new();
+    let mut lists: Vec<ColdTimes> = Vec::new();
     for run in 0..args.cold {
         let numbers = random.list(candidates, args.documents);
         let task = ColdTask {
@@ -55,30 +53,13 @@ pub(super) fn measure(
             ids: numbers.into_iter().map(data::id).collect(),
         };
         drop_from_cache(&file(&Manifest::read(dir)?.store(dir)))?;
-        lists.push(call(&task)?);
+        lists.push(call_bench("rank", &task)?);
     }
     let median_of = |part: fn(&ColdTimes) -> f64| median(lists.iter().map(part).collect());
     Ok((!lists.is_empty()).then(|| ColdTimes {
         lookup_ms: median_of(|times| times.lookup_ms),
         fetch_ms: median_of(|times| times.fetch_ms),
     }))
-}
-
-/// Has a new process carry out the task.
-fn call(task: &ColdTask) -> anyhow::Result<ColdTimes> {
-    let file = tempfile::NamedTempFile::new()?;
-    serde_json::to_writer(&file, task)?;
-    let child = Command::new(std::env::current_exe()?)
-        .args(["bench", "rank", "--task"])
-        .arg(file.path())
-        .output()
-        .context("cannot start the process that measures")?;
-    ensure!(
-        child.status.success(),
-        "{}",
-        String::from_utf8_lossy(&child.stderr).trim()
-    );
-    Ok(serde_json::from_slice(&child.stdout)?)
 }
 
 /// Carries out the task in the file.

@@ -37,10 +37,18 @@ pub(super) fn run(file: &Path, console: &mut Console<'_>) -> anyhow::Result<()> 
 
 /// Has a new process carry out the task.
 pub(super) fn call<T: DeserializeOwned>(task: &Task) -> anyhow::Result<T> {
+    call_bench("store", task)
+}
+
+/// Has a new process carry out a task of the benchmark of this name, which takes it as `--task FILE` and prints JSON.
+pub(crate) fn call_bench<T: DeserializeOwned>(
+    bench: &str,
+    task: &impl Serialize,
+) -> anyhow::Result<T> {
     let file = tempfile::NamedTempFile::new()?;
     serde_json::to_writer(&file, task)?;
     let child = Command::new(std::env::current_exe()?)
-        .args(["bench", "store", "--task"])
+        .args(["bench", bench, "--task"])
         .arg(file.path())
         .output()
         .context("cannot start the process that measures")?;

@@ -17,7 +17,7 @@ mod cold;
 mod data;
 mod serve;
 
-pub(crate) use child::drop_from_cache;
+pub(crate) use child::{call_bench, drop_from_cache};
 pub(crate) use data::file;
 
 use crate::Console;
