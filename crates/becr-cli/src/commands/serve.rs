@@ -226,7 +226,7 @@ fn serve(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.demo {
         output::note(
-            "building an index of the sample collection, which takes half a minute or so …",
+            "building an index of the sample collection, which takes some seconds …",
         );
         let (index, _) = demo::build(&folder.path().join("sample.becr"), None)?;
         indexes.push(("sample".to_owned(), index));
