@@ -225,9 +225,7 @@ fn serve(args: &Args) -> anyhow::Result<ExitCode> {
         indexes.push((name, open(args, &path)?));
     }
     if args.demo {
-        output::note(
-            "building an index of the sample collection, which takes some seconds …",
-        );
+        output::note("building an index of the sample collection, which takes some seconds …");
         let (index, _) = demo::build(&folder.path().join("sample.becr"), None)?;
         indexes.push(("sample".to_owned(), index));
     }
