@@ -52,8 +52,8 @@ pub struct Queries {
     pub skipped: SkipReport,
 }
 
-/// Reads queries as `id TAB text` lines, as JSON lines (`id`, `_id` or `qid`; `text` or `query`), or as TREC topics; the
-/// content tells which. Plain or compressed; `-` is standard input.
+/// Reads queries as `id TAB text` lines, as JSON lines (`id`, `_id` or `qid`; `text` or `query`), as TREC topics, or as
+/// `number:text` lines, which the Web Track has its titles in; the content tells which. Plain or compressed; `-` is standard input.
 ///
 /// # Errors
 /// If the file cannot be read, and under [`OnError::Stop`] at the first query that is malformed, empty or a duplicate.
@@ -74,6 +74,7 @@ pub fn read_queries(path: &Path, options: &QueryOptions) -> Result<Queries, Corp
     match start.first() {
         Some(b'<') if !named_tsv => reading.topics(input)?,
         Some(b'{') if !named_tsv => reading.lines(input, json_query)?,
+        _ if !named_tsv && is_numbered(start) => reading.lines(input, numbered_query)?,
         _ => reading.lines(input, tsv_query)?,
     }
     Ok(reading.result)
@@ -153,6 +154,27 @@ impl Reading<'_> {
         }
         self.result.skipped.add_fault(&error);
         Ok(())
+    }
+}
+
+/// Whether the first line is `number:text`, without a tab.
+fn is_numbered(start: &[u8]) -> bool {
+    let line = start.split(|&byte| byte == b'\n').next().unwrap_or(start);
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && line.get(digits) == Some(&b':') && !line.contains(&b'\t')
+}
+
+fn numbered_query(line: &str) -> Result<Query, ErrorKind> {
+    match line.split_once(':') {
+        Some((id, text)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(Query {
+                id: id.to_owned(),
+                text: text.trim().to_owned(),
+            })
+        }
+        _ => Err(ErrorKind::MissingId {
+            expected: "a number and a colon before the text, as in the first line",
+        }),
     }
 }
 

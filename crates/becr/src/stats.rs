@@ -1,7 +1,7 @@
 //! What an index holds and what it takes.
 
 use crate::stored::StoreSnapshot;
-use crate::{Error, Generation, Index, View};
+use crate::{Error, Generation, Index, Precision, View};
 use becr_lmdb::{Snapshot, Store, TableSize};
 use becr_model::QueryMode;
 use becr_store::{DocumentStore, Documents, StoreContents, StoreError, Table, Totals};
@@ -15,6 +15,8 @@ pub struct IndexStats {
     pub written_by: String,
     /// Identity of encoder, tokenizer, layers, bits and hyperplanes; `None` for a lexical index.
     pub encoder_id: Option<String>,
+    /// What the encoder computed in, and computes in for what is added; `None` for a lexical index.
+    pub precision: Option<Precision>,
     /// Which queries it was built for: composed ones, and encoded ones anyway; or encoded ones alone, without token
     /// groups. `None` for a lexical index.
     pub mode: Option<QueryMode>,
@@ -156,6 +158,7 @@ impl Index {
                 .model
                 .as_ref()
                 .map(|model| model.encoder_id.clone()),
+            precision: opened.manifest.model.as_ref().map(|model| model.precision),
             mode: opened.store.as_ref().map(|_| opened.manifest.mode),
             documents: view.documents()?,
             store,

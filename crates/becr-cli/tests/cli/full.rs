@@ -315,6 +315,11 @@ fn an_index_keeps_its_precision() {
     }
     run(folder.path(), &["add", "i", "more.jsonl"]);
     run(folder.path(), &["verify", "i"]);
+    let stats = run(folder.path(), &["stats", "i", "--json"]).stdout;
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(stats["precision"], "int8");
+    let text = run(folder.path(), &["stats", "i"]).stdout;
+    assert!(text.contains(", int8\n"), "{text}");
 }
 
 #[test]

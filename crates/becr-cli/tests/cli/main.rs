@@ -30,6 +30,8 @@ mod modes;
 #[cfg(feature = "train")]
 mod paper;
 #[cfg(feature = "train")]
+mod paper_recipes;
+#[cfg(feature = "train")]
 mod paper_small;
 mod ranked;
 mod raw;

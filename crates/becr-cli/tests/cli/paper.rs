@@ -6,20 +6,36 @@ use crate::ranked::{json, rows};
 use crate::train::{config, data, query};
 use becr_model::{Config, Storage, Weights};
 use std::fs;
+use std::path::Path;
 
 const PAPER: &str = include_str!("../../../becr-train/configs/paper-l5.toml");
 
-#[test]
-fn the_whole_chain() {
-    let folder = folder();
-    let folder = folder.path();
-    data(folder);
+/// A model with as many layers as the paper's file wants, in the place of the folder's.
+pub(crate) fn five_layers(folder: &Path) {
     // Five layers are the embeddings, the first three and the last.
     let shape = Config::new(15, 16, 4, 2, 24, 40);
     shape.write(&folder.join("model/config.json")).unwrap();
     Weights::random(&shape, 3, 10.0)
         .write(&folder.join("model/model.safetensors"), Storage::F32)
         .unwrap();
+}
+
+/// The paper's file with few steps, on the CPU.
+pub(crate) fn shrunk() -> String {
+    PAPER
+        .replace("steps = 3200", "steps = 4")
+        .replace("vanilla_steps = 3200", "vanilla_steps = 3")
+        .replace("device = \"cuda\"", "device = \"cpu\"")
+        .replace("accumulate = 16", "accumulate = 2")
+        .replace("validate_every = 32", "validate_every = 2")
+}
+
+#[test]
+fn the_whole_chain() {
+    let folder = folder();
+    let folder = folder.path();
+    data(folder);
+    five_layers(folder);
     // The base has centres and orthogonal hyperplanes; the configuration takes both away.
     let prepare = "model prepare model --out base --centre corpus.jsonl --documents 20";
     run(folder, &prepare.split(' ').collect::<Vec<_>>());
@@ -40,7 +56,7 @@ fn the_whole_chain() {
         }
     }
     fs::write(folder.join("triples.tsv"), triples).unwrap();
-    let small = PAPER
+    let small = shrunk()
         .replace("bert-base-uncased", "base")
         .replace("collection/corpus.trec.gz", "corpus.jsonl")
         .replace("collection/topics.tsv", "queries.tsv")
@@ -48,12 +64,7 @@ fn the_whole_chain() {
             "qrels = \"collection/qrels.txt\"",
             "triples = \"triples.tsv\"",
         )
-        .replace("collection/first-stage.run", "top1000.tsv")
-        .replace("steps = 3200", "steps = 4")
-        .replace("vanilla_steps = 3200", "vanilla_steps = 3")
-        .replace("device = \"cuda\"", "device = \"cpu\"")
-        .replace("accumulate = 16", "accumulate = 2")
-        .replace("validate_every = 32", "validate_every = 2");
+        .replace("collection/first-stage.run", "top1000.tsv");
     // The positions of the small model are 40, so long documents are split.
     let mut corpus = fs::read_to_string(folder.join("corpus.jsonl")).unwrap();
     let long = vec!["river bank of money"; 30].join(" ");

@@ -123,12 +123,36 @@ rows = [
   { name = "64", model = "b64" },
 ]
 
+[[tables]]
+name = "folds"
+title = "Three folds"
+rows = [
+  { name = "BM25" },
+  { name = "KNRM", folds = "folds" },
+]
+
+[[trainings]]
+name = "folds"
+config = "folds.toml"
+
 [operations]
 "#;
 
+/// Every query is ranked by a model that did not learn from it.
+const FOLDS: &str = "\
+    [model]\nbase = 'model'\n[output]\nmodel = 'out'\nwork = 'work/folds'\n[folds]\ncount = 3\n[data]\ncandidates = 20\n\
+    [baseline]\nkind = 'knrm'\nmax_document_tokens = 40\ndimensions = 16\n[data.negatives]\nbm25 = 6\n\
+    [[data.sets]]\nname = 'sample'\ncorpus = ['corpus.jsonl']\nqueries = 'queries.tsv'\nqrels = 'qrels.txt'\nrun = 'bm25.run'\n\
+    [train]\nsteps = 5\nbatch = 8\nnegatives = 3\nloss = 'pairwise'\n";
+
 /// Rows and columns of the tables, without names.
-const SHAPES: [(&str, usize, usize); 4] =
-    [("rq1", 8, 3), ("rq3", 6, 3), ("rq4", 4, 3), ("rq5", 3, 5)];
+const SHAPES: [(&str, usize, usize); 5] = [
+    ("rq1", 8, 3),
+    ("rq3", 6, 3),
+    ("rq4", 4, 3),
+    ("rq5", 3, 5),
+    ("folds", 2, 3),
+];
 
 /// The sample collection, candidates, a random model of its words, and the files that say what is trained and compared.
 fn prepare(folder: &Path) {
@@ -181,6 +205,7 @@ fn prepare(folder: &Path) {
         fs::write(folder.join(format!("{name}.toml")), text + &more).unwrap();
         tables += &format!("[[trainings]]\nname = '{name}'\nconfig = '{name}.toml'\n");
     }
+    fs::write(folder.join("folds.toml"), FOLDS).unwrap();
     fs::write(folder.join("tables.toml"), tables).unwrap();
 }
 
@@ -221,7 +246,7 @@ fn all_models_and_tables() {
         }
     }
     let made = files(folder);
-    assert_eq!(made.len(), 4 * 3 + 2 + 2 + 1, "{:?}", made.keys());
+    assert_eq!(made.len(), 5 * 3 + 2 + 2 + 1, "{:?}", made.keys());
     let again = run(folder, &["tables", "tables.toml"]).stderr;
     assert!(again.contains(": 0 steps done"), "{again}");
     assert_eq!(files(folder), made);

@@ -51,6 +51,27 @@ fn tsv_and_json_lines() {
     );
 }
 
+#[test]
+fn numbers_before_a_colon() {
+    let titles = b"51:owl family tree\r\n52:mice: a barn's view\n\n";
+    let expected = pairs(&[("51", "owl family tree"), ("52", "mice: a barn's view")]);
+    assert_eq!(
+        good("wt10.topics.queries-only", titles, TopicField::Title),
+        expected
+    );
+    let broken = b"51:owl family tree\nmice\n";
+    let error = read("t", broken, TopicField::Title, OnError::Stop).unwrap_err();
+    assert!(
+        error.contains("t:2") && error.contains("a number and a colon"),
+        "{error}"
+    );
+    // With a tab, it is an id like others.
+    assert_eq!(
+        good("t", b"51:a\towl\n", TopicField::Title),
+        pairs(&[("51:a", "owl")])
+    );
+}
+
 /// Invented topics in the manner of the ad hoc tracks: no closing tags.
 const AD_HOC: &str = "<top>\n\n<num> Number: 301 \n<title> Owls in Barns \n\n<desc> Description: \nWhich owls nest\nin barns &amp; mills?\n\n\
     <narr> Narrative: \nA relevant document names the owl.\n\n</top>\n\n\n<top>\n<num> Number: 302\n<title> Topic: Mice\n<desc> Description:\nMice.\n</top>\n";

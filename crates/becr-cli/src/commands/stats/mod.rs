@@ -1,7 +1,9 @@
 //! `becr stats`: what an index holds and what it takes.
 
 use crate::output;
-use becr::{ClusterContents, Documents, Index, PerDocument, QueryCoverage, QueryMode, StoreSizes};
+use becr::{
+    ClusterContents, Documents, Index, PerDocument, Precision, QueryCoverage, QueryMode, StoreSizes,
+};
 use becr_corpus::{QueryOptions, read_queries};
 use indicatif::{BinaryBytes, HumanCount};
 use serde::Serialize;
@@ -31,6 +33,7 @@ struct StatsOutput {
     index: PathBuf,
     written_by: String,
     encoder_id: Option<String>,
+    precision: Option<Precision>,
     mode: Option<QueryMode>,
     documents: u64,
     store: Option<StoreOutput>,
@@ -81,6 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         index: index.path().to_owned(),
         written_by: found.written_by,
         encoder_id: found.encoder_id,
+        precision: found.precision,
         mode: found.mode,
         documents: found.documents,
         store: match found.store {
@@ -170,11 +174,15 @@ fn print(stats: &StatsOutput) -> anyhow::Result<()> {
         out.flush()?;
         return Ok(());
     };
-    writeln!(
+    write!(
         out,
         "  encoder              {}",
         stats.encoder_id.as_deref().unwrap_or("unknown")
     )?;
+    match stats.precision {
+        Some(precision) => writeln!(out, ", {precision}")?,
+        None => writeln!(out)?,
+    }
     let measured = &store.measured;
     let shape = (measured.layers, measured.bits, measured.relative);
     print_footprints(&mut out, shape, measured.documents)?;

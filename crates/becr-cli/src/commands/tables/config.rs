@@ -148,8 +148,10 @@ pub(super) struct RowConfig {
     /// Further arguments of `becr rerank`.
     #[serde(default)]
     pub(super) rerank: Vec<String>,
+    /// A training with a section `[folds]`: the row is its cross-validated run, in a table of one collection.
+    pub(super) folds: Option<String>,
     /// A run that was made elsewhere and is kept, such as `runs/{collection}-bert.run.zst`; nothing is made then, and a
-    /// collection without such a file has no figures.
+    /// collection without such a file has no figures. One collection at least has one.
     pub(super) run: Option<String>,
     /// How it was made, for the footer: a command a line.
     pub(super) made_by: Option<String>,
@@ -347,6 +349,31 @@ impl Config {
                     table.name,
                     row.name
                 );
+                if let Some(training) = &row.folds {
+                    let known = self.trainings.iter().any(|known| known.name == *training);
+                    ensure!(
+                        known,
+                        "table {}, row {:?}: there is no training {training:?} in [[trainings]]",
+                        table.name,
+                        row.name
+                    );
+                    ensure!(
+                        row.model.is_none() && row.baseline.is_none() && row.run.is_none(),
+                        "table {}, row {:?}: folds need no model and no run; name one of them",
+                        table.name,
+                        row.name
+                    );
+                    let collections = match table.collections.is_empty() {
+                        true => self.collections.len(),
+                        false => table.collections.len(),
+                    };
+                    ensure!(
+                        collections == 1,
+                        "table {}, row {:?}: folds are of one collection; name it as `collections`",
+                        table.name,
+                        row.name
+                    );
+                }
                 ensure!(
                     row.run.is_some() == row.made_by.is_some(),
                     "table {}, row {:?}: a run that is kept goes with made_by, which says how",

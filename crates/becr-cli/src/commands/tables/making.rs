@@ -6,6 +6,9 @@ use anyhow::Context;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// What a training with folds leaves in its directory.
+const FOLDS_RUN: &str = "cross-validated.run";
+
 /// Makes runs, and what they need.
 pub(super) struct Making<'a> {
     pub(super) config: &'a Config,
@@ -27,6 +30,11 @@ impl<'a> Making<'a> {
             made.for_each(|line| self.say_line(line.trim().to_owned()));
             let stats = row.stored_stats(&collection.name).filter(|_| bytes);
             return Ok((run, stats.map(|path| told_bytes(&path)).transpose()?));
+        }
+        if let Some(training) = row.folds.as_deref().map(Path::new) {
+            self.directory(training)?;
+            let (directory, _) = self.made(training)?;
+            return Ok((Path::new(&directory).join(FOLDS_RUN), None));
         }
         let Some(model) = row.model.as_ref() else {
             return Ok((collection.run.clone(), None));

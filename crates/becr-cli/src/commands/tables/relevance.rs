@@ -5,6 +5,7 @@ use super::lengths::Lengths;
 use super::making::Making;
 use super::quoted;
 use super::steps::Steps;
+use anyhow::ensure;
 use becr_eval::{
     Estimate, Evaluation, OnError, Panel, Plot, Scope, Series, estimate, evaluate, paired_t_test,
     parse_measures, read_qrels, read_run,
@@ -81,6 +82,14 @@ impl Relevance {
                     run,
                     bytes,
                 }));
+            }
+            if let Some(run) = &row.run {
+                ensure!(
+                    cells.iter().any(Option::is_some),
+                    "table {}, row {:?}: {run} is there for none of its collections",
+                    table.name,
+                    row.name
+                );
             }
             rows.push(RelevanceRow {
                 name: row.name.clone(),
