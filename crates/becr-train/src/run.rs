@@ -1,6 +1,6 @@
 //! From prepared data to a trained model or baseline on disk; with folds, to a head for each and one cross-validated run.
 
-use crate::config::{Config, StoredWeights};
+use crate::config::{Config, SetConfig, StoredWeights};
 use crate::data::{Plan, Prepared};
 use crate::{Observer, TrainError, Trained, Trainer, Validation, baseline, output, validate};
 use becr_eval::{Run, Scope, Table, evaluate, paired_t_test, parse_measures, write_run};
@@ -218,7 +218,7 @@ impl Training<'_> {
         let mut qrels = becr_eval::Qrels::default();
         tests.for_each(|test| qrels.queries.extend(test.qrels.queries.clone()));
         let run = self.config.output.model.join(RUN_FILE);
-        write_run(&run, after)?;
+        write_run(&run, &own_ids(after, &self.config.data.sets))?;
         let names = self
             .config
             .folds
@@ -239,6 +239,22 @@ impl Training<'_> {
             measures: measured.collect(),
         })
     }
+}
+
+/// The run with ids as the files have them, where one set alone is tested: among several, ids have the set's name in front.
+fn own_ids(run: &Run, sets: &[SetConfig]) -> Run {
+    let prefixes = sets.iter().map(|set| format!("{}/", set.name));
+    let tested = |prefix: &String| run.queries.keys().all(|id| id.starts_with(prefix));
+    let Some(prefix) = prefixes.filter(|_| sets.len() > 1).find(tested) else {
+        return run.clone();
+    };
+    let own = |id: &str| id.strip_prefix(&prefix).unwrap_or(id).to_owned();
+    let mut plain = Run::new(run.tag.clone());
+    for (query, documents) in &run.queries {
+        let documents = documents.iter().map(|(id, score)| (own(id), *score));
+        plain.queries.insert(own(query), documents.collect());
+    }
+    plain
 }
 
 /// The test queries of all folds, before and after.
