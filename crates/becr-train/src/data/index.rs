@@ -153,13 +153,16 @@ impl Making<'_> {
     }
 }
 
+/// More documents than there are. One more, and pairs would not even be counted.
+const UNREACHABLE: u64 = u64::MAX - 1;
+
 /// What the queries ask for is kept anyway; of the rest, what is in enough documents.
 fn rules(model: &Model, config: &IndexConfig) -> Rules {
     let shape = becr_encoder::Shape::new(&model.config);
     let bytes = shape.map_or(0, |shape| shape.group_bytes());
     Rules {
-        min_word_documents: config.min_word_documents.unwrap_or(u64::MAX),
-        min_pair_documents: config.min_pair_documents.unwrap_or(u64::MAX),
+        min_word_documents: config.min_word_documents.unwrap_or(UNREACHABLE),
+        min_pair_documents: config.min_pair_documents.unwrap_or(UNREACHABLE),
         vocabulary_words_only: false,
         budget: None,
         record_bytes: RecordBytes::new(bytes as u64, 0),

@@ -186,6 +186,13 @@ fn the_index_is_made_once_for_the_same_data() {
         .to_string();
     assert!(busy.contains("another training"), "{busy}");
     let examples = first.plans[0].examples.clone();
+    // Token groups of the queries are there, pairs too; nothing else was asked for.
+    let snapshot = first.index.store.snapshot().unwrap();
+    let mut words = examples[0].query.split(' ').map(str::to_owned);
+    let (a, b) = (words.next().unwrap(), words.next().unwrap());
+    let pair = becr_text::groups::TokenGroup::Pair(a, b);
+    assert!(snapshot.group(&pair).unwrap().is_some(), "{pair:?}");
+    drop(snapshot);
     drop(first);
     let (again, encodings) = prepare(folder.path(), PAIRS, false).unwrap();
     assert_eq!((encodings, &again.plans[0].examples), (0, &examples));
