@@ -15,7 +15,7 @@
 //!
 //! Folds repeat all of it without a fifth of the queries, which then are measured (nDCG@10): the report has the mean gain with
 //! its interval. The new head is kept unless that gain is more than one standard error below 0. To ask for a gain that is
-//! certain would throw most gains away: 25 queries cannot tell (`docs/research/fine-tuning-2026-11.md` has the measurements).
+//! certain would throw most gains away: 25 queries cannot tell (`lab/docs/research/fine-tuning-2026-11.md` has the measurements).
 //!
 //! Where S_deep is relative to the list, changing the balance of kernels and document vector changes the list's deviation too.
 //! The fit takes that for constant; the head that is written, and measured by the folds, makes up for it on average.

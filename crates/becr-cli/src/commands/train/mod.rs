@@ -38,7 +38,7 @@ use std::process::ExitCode;
 /// interrupted at any time: the same command goes on where it stopped, and ends with
 /// the same weights. A file with a section [mixer] trains the mixer of composed
 /// queries, on the encoder as it is and without judgements; that wants a GPU. The folder
-/// crates/becr-train/configs has examples with comments.
+/// lab/becr-train/configs has examples with comments.
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
