@@ -1,5 +1,5 @@
-//! Word documents: a ZIP archive whose parts are XML. Headings, paragraphs and tables become text; pictures, comments and
-//! footnotes are left out.
+//! Word documents: a ZIP archive whose parts are XML. Headings, paragraphs, tables, text boxes, formulas and notes become text;
+//! pictures, comments, deleted and hidden text are left out, and so are headers and footers, which every page repeats.
 
 use std::convert::Infallible;
 use std::io::{Cursor, Read};
@@ -13,6 +13,8 @@ use crate::flow::Flow;
 /// The document, and what is said about it.
 const BODY: &str = "word/document.xml";
 const PROPERTIES: &str = "docProps/core.xml";
+/// Notes at the foot of pages and at the end.
+const NOTES: [&str; 2] = ["word/footnotes.xml", "word/endnotes.xml"];
 
 /// Title and text; parts of over `limit` bytes are refused, however small they are packed.
 pub(crate) fn read(bytes: &[u8], limit: usize) -> Result<(String, String), ErrorKind> {
@@ -37,29 +39,61 @@ pub(crate) fn read(bytes: &[u8], limit: usize) -> Result<(String, String), Error
     let body = part(BODY)?;
     // Not every program writes properties.
     let properties = part(PROPERTIES).unwrap_or_default();
-    Ok((inside(&properties, b"dc:title"), inside(&body, b"w:t")))
+    let mut text = Flow::default();
+    add_inside(&mut text, &body, &SEEN);
+    for notes in NOTES {
+        // Most documents have none.
+        if let Ok(notes) = part(notes) {
+            text.break_paragraph();
+            add_inside(&mut text, &notes, &SEEN);
+        }
+    }
+    let mut title = Flow::default();
+    add_inside(&mut title, &properties, &[b"dc:title"]);
+    Ok((title.into_text(), text.into_text()))
 }
 
-/// The text inside of elements of a name, with the paragraphs, tabs and lines of a word processor.
-fn inside(xml: &str, name: &[u8]) -> String {
-    let mut flow = Flow::default();
-    let mut is_inside = false;
+/// Elements that hold text: of runs, and of formulas.
+const SEEN: [&[u8]; 2] = [b"w:t", b"m:t"];
+
+/// Adds the text inside of elements of some names, with the paragraphs, tabs and lines of a word processor.
+fn add_inside(flow: &mut Flow, xml: &str, names: &[&[u8]]) {
+    let (mut is_inside, mut is_hidden, mut in_hiding) = (false, false, false);
+    // What older programs show in place of a drawing: the same text once more.
+    let mut in_fallback = false;
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
         match event {
-            CallbackEvent::OpenStartTag { name: opened } => match opened {
-                b"w:tab" => flow.break_word(),
-                b"w:br" | b"w:cr" => flow.break_line(),
-                opened => is_inside = opened == name,
-            },
+            CallbackEvent::OpenStartTag { name: opened } => {
+                is_inside = names.contains(&opened);
+                in_hiding = opened == b"w:vanish";
+                match opened {
+                    b"w:tab" => flow.break_word(),
+                    b"w:br" | b"w:cr" => flow.break_line(),
+                    // A text box stands in the middle of a run.
+                    b"w:p" | b"m:omathpara" => flow.break_paragraph(),
+                    b"w:tc" => flow.break_word(),
+                    b"w:nobreakhyphen" => flow.push("-"),
+                    b"w:r" => is_hidden = false,
+                    b"w:vanish" => is_hidden = true,
+                    b"mc:fallback" => in_fallback = true,
+                    _ => {}
+                }
+            }
+            CallbackEvent::AttributeValue { value } if in_hiding => {
+                is_hidden = !matches!(value, b"0" | b"false" | b"off");
+            }
+            CallbackEvent::CloseStartTag { self_closing: true } => is_inside = false,
             CallbackEvent::EndTag { name: closed } => {
                 is_inside = false;
                 match closed {
                     b"w:p" => flow.break_paragraph(),
                     b"w:tc" => flow.break_word(),
+                    b"w:r" => is_hidden = false,
+                    b"mc:fallback" => in_fallback = false,
                     _ => {}
                 }
             }
-            CallbackEvent::String { value } if is_inside => {
+            CallbackEvent::String { value } if is_inside && !is_hidden && !in_fallback => {
                 flow.push(&String::from_utf8_lossy(value));
             }
             _ => {}
@@ -69,7 +103,6 @@ fn inside(xml: &str, name: &[u8]) -> String {
     // XML has no elements whose content is read in another way.
     emitter.naively_switch_states(false);
     let Ok(()) = Tokenizer::new_with_emitter(xml, emitter).finish();
-    flow.into_text()
 }
 
 #[cfg(test)]
@@ -118,6 +151,19 @@ mod tests {
                 Err(ErrorKind::Damaged { .. })
             ));
         }
+    }
+
+    #[test]
+    fn what_is_seen_and_what_is_not() {
+        let body = "<w:p><w:r><w:t>un</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:r><w:rPr>\
+                    <w:vanish w:val=\"0\"/></w:rPr><w:t>broken</w:t><w:noBreakHyphen/><w:delText>no</w:delText></w:r>\
+                    <w:r><mc:AlternateContent><mc:Choice><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Choice>\
+                    <mc:Fallback><w:p><w:r><w:t>no</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent></w:r>\
+                    <m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></w:p>";
+        let note = "<w:footnote><w:p><w:r><w:t>note</w:t></w:r></w:p></w:footnote>";
+        let bytes = docx(&[(BODY, body), (NOTES[0], note), ("word/comments.xml", body)]);
+        let (_, text) = read(&bytes, 1 << 20).unwrap();
+        assert_eq!(text, "unbroken-\n\nbox\n\nx\n\nnote");
     }
 
     proptest! {

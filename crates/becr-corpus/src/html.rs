@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Error, Span, Tokenizer};
 
 use crate::flow::Flow;
 
@@ -29,10 +29,11 @@ const UNSEEN: [&[u8]; 7] = [
 ];
 
 /// Elements inside a line: they do not end a word.
-const INLINE: [&[u8]; 34] = [
+const INLINE: [&[u8]; 36] = [
     b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"blink", b"cite", b"code", b"data",
-    b"del", b"dfn", b"em", b"font", b"i", b"ins", b"kbd", b"mark", b"nobr", b"q", b"s", b"samp",
-    b"small", b"span", b"strike", b"strong", b"sub", b"sup", b"time", b"tt", b"u", b"var", b"wbr",
+    b"del", b"dfn", b"em", b"font", b"i", b"ins", b"kbd", b"label", b"mark", b"nobr", b"output",
+    b"q", b"s", b"samp", b"small", b"span", b"strike", b"strong", b"sub", b"sup", b"time", b"tt",
+    b"u", b"var", b"wbr",
 ];
 
 /// Elements that stand apart from what is before and after.
@@ -57,14 +58,31 @@ const PARAGRAPHS: [&[u8]; 15] = [
 /// Reads a page, however broken.
 pub(crate) fn page(html: &str) -> Page {
     let mut extractor = Extractor::default();
-    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
-        extractor.see(&event);
-        None::<Infallible>
-    });
-    emitter.naively_switch_states(true);
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    extractor.read(html);
     extractor.finish()
 }
+
+/// Reads HTML that stands inside of other markup, such as a block of a Markdown file: its text goes on with `text`, its first
+/// heading with `heading`. Returns the mark that ends an element or comment which hides text and is not closed yet.
+pub(crate) fn piece(html: &str, text: &mut Flow, heading: &mut Flow) -> Option<String> {
+    let mut extractor = Extractor {
+        text: std::mem::take(text),
+        heading: std::mem::take(heading),
+        ..Extractor::default()
+    };
+    extractor.read(html);
+    let unclosed = match (extractor.in_comment, extractor.in_title, extractor.unseen) {
+        (true, _, _) => Some(COMMENT_END.to_owned()),
+        (_, true, _) => Some("</title".to_owned()),
+        (_, _, Some((name, _))) => Some(format!("</{}", String::from_utf8_lossy(&name))),
+        _ => None,
+    };
+    (*text, *heading) = (extractor.text, extractor.heading);
+    unclosed
+}
+
+/// What a comment ends with.
+pub(crate) const COMMENT_END: &str = "-->";
 
 /// A character reference (`&eacute;`, `&#233;`) decoded as HTML does; unknown ones come back as they are.
 pub(crate) fn decode_reference(reference: &str) -> String {
@@ -76,18 +94,32 @@ struct Extractor {
     title: Flow,
     heading: Flow,
     text: Flow,
-    /// The unseen element we are in.
-    unseen: Option<Vec<u8>>,
+    /// The unseen element we are in, and how many of its name are open: templates nest.
+    unseen: Option<(Vec<u8>, usize)>,
     in_title: bool,
     in_heading: bool,
+    /// How many drawings are open: they have titles of their own, which are no page's.
+    drawings: usize,
+    /// The source ended inside of a comment.
+    in_comment: bool,
 }
 
 impl Extractor {
+    fn read(&mut self, html: &str) {
+        let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
+            self.see(&event);
+            None::<Infallible>
+        });
+        emitter.naively_switch_states(true);
+        let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    }
+
     fn see(&mut self, event: &CallbackEvent<'_>) {
         match event {
             CallbackEvent::OpenStartTag { name } => self.open(name),
             CallbackEvent::EndTag { name } => self.close(name),
             CallbackEvent::String { value } => self.string(&String::from_utf8_lossy(value)),
+            CallbackEvent::Error(Error::EofInComment) => self.in_comment = true,
             _ => {}
         }
     }
@@ -97,11 +129,18 @@ impl Extractor {
         match name {
             // Whatever was left open in the head is over where the body begins.
             b"body" => (self.unseen, self.in_title) = (None, false),
-            b"title" if self.unseen.is_none() && self.title.is_empty() => self.in_title = true,
-            // Drawings have titles of their own.
-            b"title" => self.unseen = self.unseen.take().or_else(|| Some(name.to_vec())),
+            b"svg" => self.drawings += 1,
+            b"title" if self.unseen.is_none() && self.title.is_empty() && self.drawings == 0 => {
+                self.in_title = true;
+            }
+            b"title" if self.unseen.is_none() => self.unseen = Some((name.to_vec(), 1)),
             _ if self.unseen.is_none() && UNSEEN.contains(&name) => {
-                self.unseen = Some(name.to_vec());
+                self.unseen = Some((name.to_vec(), 1));
+            }
+            _ if self.is_unseen(name) => {
+                if let Some((_, open)) = &mut self.unseen {
+                    *open += 1;
+                }
             }
             _ if is_heading(name) => self.in_heading = self.heading.is_empty(),
             _ => {}
@@ -110,15 +149,24 @@ impl Extractor {
 
     fn close(&mut self, name: &[u8]) {
         self.break_word(name);
-        if self.unseen.as_deref() == Some(name) {
-            self.unseen = None;
+        if self.is_unseen(name) {
+            self.unseen = match self.unseen.take() {
+                Some((name, open)) if open > 1 => Some((name, open - 1)),
+                _ => None,
+            };
         }
         match name {
             b"title" => self.in_title = false,
+            b"svg" => self.drawings = self.drawings.saturating_sub(1),
             b"head" => (self.unseen, self.in_title) = (None, false),
             _ if is_heading(name) => self.in_heading = false,
             _ => {}
         }
+    }
+
+    /// Whether the unseen element we are in has this name.
+    fn is_unseen(&self, name: &[u8]) -> bool {
+        self.unseen.as_ref().is_some_and(|(open, _)| open == name)
     }
 
     fn break_word(&mut self, name: &[u8]) {
@@ -178,6 +226,8 @@ mod tests {
     fn survives_tag_soup() {
         assert_eq!(page("a < b <p").text, "a < b");
         assert_eq!(page("<template>x<body>seen").text, "seen");
+        let nested = "<template><template>x</template>y</template>seen";
+        assert_eq!(page(nested).text, "seen");
         assert_eq!(page("<script>never closed <p>x").text, "");
         assert_eq!(page("").text, "");
         assert_eq!(

@@ -3,18 +3,16 @@
 use std::io::Read;
 use std::path::Path;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-
 use crate::charset::{decode_note, decode_page};
 use crate::docx;
 use crate::error::{ErrorKind, Fault, Place, not_utf8};
-use crate::flow::Flow;
-use crate::front_matter;
 use crate::html;
 use crate::input::Input;
 use crate::lines::LONGEST;
-use crate::plain_markup::{org, restructured};
+use crate::markdown::markdown;
+use crate::org::org;
 use crate::records::{Content, Found, Records};
+use crate::restructured::restructured;
 use becr_basics::{Document, Folder};
 
 /// The one document of a file.
@@ -161,92 +159,9 @@ fn bad_line(bytes: &[u8], error: std::str::Utf8Error) -> Fault {
     }
 }
 
-/// Title and text of Markdown: the title of its front matter, else the first heading, and the rest without the marks.
-fn markdown(source: &str) -> (String, String) {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_WIKILINKS
-        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
-        | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
-    let (mut title, mut text) = (Flow::default(), Flow::default());
-    let (mut in_title, mut in_metadata, mut in_code) = (false, false, false);
-    for event in Parser::new_ext(source, options) {
-        let titled = !title.is_empty();
-        let flow = if in_title { &mut title } else { &mut text };
-        match event {
-            Event::Text(block) if in_metadata => {
-                if let Some(stated) = front_matter::title(&block).filter(|_| !titled) {
-                    title.push(&stated);
-                }
-            }
-            Event::Text(piece) if in_code => flow.push_lines(&piece),
-            Event::Text(piece) | Event::Code(piece) => flow.push(&piece),
-            Event::Html(markup) | Event::InlineHtml(markup) => {
-                // Block tags end words; inline ones hold no text of their own.
-                flow.push(&html::page(&markup).text);
-            }
-            Event::SoftBreak => flow.break_word(),
-            Event::HardBreak => flow.break_line(),
-            Event::Rule => flow.break_paragraph(),
-            Event::Start(Tag::MetadataBlock(_)) => in_metadata = true,
-            Event::End(TagEnd::MetadataBlock(_)) => in_metadata = false,
-            Event::Start(Tag::Heading { .. }) if !titled => in_title = true,
-            Event::End(TagEnd::Heading(_)) => {
-                in_title = false;
-                text.break_paragraph();
-            }
-            Event::Start(tag) => {
-                in_code |= matches!(tag, Tag::CodeBlock(_));
-                flow_break(flow, &tag.to_end());
-            }
-            Event::End(end) => {
-                in_code &= end != TagEnd::CodeBlock;
-                flow_break(flow, &end);
-            }
-            _ => flow.break_word(),
-        }
-    }
-    (title.into_text(), text.into_text())
-}
-
-/// What begins or ends with an element: a line, a paragraph, or nothing.
-fn flow_break(flow: &mut Flow, end: &TagEnd) {
-    match end {
-        TagEnd::Emphasis
-        | TagEnd::Strong
-        | TagEnd::Strikethrough
-        | TagEnd::Link
-        | TagEnd::Image => {}
-        TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead => flow.break_line(),
-        TagEnd::TableCell => flow.break_word(),
-        _ => flow.break_paragraph(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn markdown_loses_its_marks() {
-        let (title, text) = markdown(
-            "---\ntags: x\n---\n# The *owl*\n\nSee [the **barn**](http://x.y) un`broken`, ~~no~~\n- one\n- [ ] two\n\n\
-             | a | b |\n|---|---|\n| c | d |\n\n## More\n```rust\nlet x = 1;\n  let y;\n```\n<b>bold</b> ![an owl](o.png)\n> quote",
-        );
-        assert_eq!(title, "The owl");
-        assert_eq!(
-            text,
-            "See the barn unbroken, no\n\none\ntwo\n\na b\nc d\n\nMore\n\nlet x = 1;\nlet y;\n\nbold an owl\n\nquote"
-        );
-        let titled = markdown("---\ntitle: 'On owls'\n---\n\n# The barn\n\ntext");
-        assert_eq!(titled, ("On owls".into(), "The barn\n\ntext".into()));
-        let titled = markdown("+++\ntitle = \"On owls\"\n+++\ntext");
-        assert_eq!(titled, ("On owls".into(), "text".into()));
-    }
 
     #[test]
     fn names_stand_in_for_titles() {
@@ -254,12 +169,5 @@ mod tests {
         assert_eq!(stem("x.txt.gz"), "x");
         assert_eq!(extension("a/x.md.zst"), "md");
         assert_eq!(extension("a.b/readme"), "b/readme");
-    }
-
-    proptest! {
-        #[test]
-        fn markdown_takes_anything(source in "(\\PC|#|\n|\\*|`|<|>|\\[|\\]|\\(|\\||-){0,80}") {
-            markdown(&source);
-        }
     }
 }

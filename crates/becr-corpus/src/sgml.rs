@@ -15,6 +15,11 @@ const TITLE_IN_TEXT: &str = "DOCTITLE";
 /// Body tags: `TEXT` everywhere, lead paragraphs in WSJ and Ziff.
 const BODY: [&str; 4] = ["TEXT", "LP", "LEADPARA", "BODY"];
 
+/// Tags of type faces, which do not end a word. Others do, whatever they mean in HTML: `<S>` may be a sentence.
+const INLINE: [&str; 11] = [
+    "B", "I", "U", "EM", "STRONG", "SUB", "SUP", "TT", "CODE", "SPAN", "FONT",
+];
+
 /// Documents of an SGML file, found between `<DOC>` and `</DOC>`.
 pub(crate) struct TrecSgml {
     lines: Lines,
@@ -219,7 +224,10 @@ fn document(record: &str) -> Result<Document, ErrorKind> {
                 None => {}
             },
         }
-        if !matches!(token, Token::Text(_)) {
+        let is_inline = |name: &str| INLINE.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if let Token::Open(name, _) | Token::Close(name) = token
+            && !is_inline(name)
+        {
             title.break_word();
             text.break_word();
         }

@@ -9,6 +9,7 @@ mod properties;
 mod queries;
 mod sgml;
 mod side;
+mod visible;
 mod warc;
 
 use std::path::PathBuf;
