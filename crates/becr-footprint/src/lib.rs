@@ -62,6 +62,7 @@ mod prepared;
 mod query;
 mod raw;
 mod relative;
+pub mod signs;
 mod simd;
 mod tile;
 mod workspace;

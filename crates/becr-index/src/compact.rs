@@ -49,6 +49,10 @@ fn write(index: &LiveIndex, new: &Manifest, observer: &dyn Observer) -> Result<(
     let finished = writer.finish()?;
     let copy = Store::open(&store)?;
     copy.add_sums()?;
+    copy.add_column()?;
+    drop(copy);
+    // Opened again, it knows of a column that it was just given.
+    let copy = Store::open(&store)?;
     let mut update = copy.update()?;
     if let Some(commit) = finished.commit() {
         update.set_companion(&commit);

@@ -77,6 +77,13 @@ fn check_store(snapshot: &Snapshot, found: &mut Verification) -> Result<(), Inde
                 .to_owned(),
         );
     }
+    if !tables.has_column {
+        found.unchecked.push(
+            "the column of vectors, which an index of an earlier version does not have; compacting the index adds it, and \
+             searches then find documents by meaning, too"
+                .to_owned(),
+        );
+    }
     let findings = snapshot.verify()?;
     found.documents = findings.documents;
     found.groups = findings.groups;

@@ -2,13 +2,14 @@
 
 use crate::engine::engine;
 use crate::store::{COMPANION, Tables};
-use crate::sums::{SUMS, Sums};
+use crate::sums::{self, RECORDS, SUMS, Sums};
 use crate::transaction::WriteTransaction;
 use crate::{Snapshot, Store, blocks};
 use becr_store::{
     Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, Table, WriteStore, keys,
 };
-use heed::RwTxn;
+use heed::types::Bytes;
+use heed::{Database, RwTxn};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::iter::from_fn;
@@ -45,6 +46,8 @@ impl WriteStore for Store {
             txn: transaction.into_transaction().txn,
         };
         writing.documents(batch).map_err(engine(path))?;
+        let shape = self.header().shape;
+        writing.column(batch, shape).map_err(engine(path))?;
         writing.stems(batch)?;
         writing.groups(batch).map_err(engine(path))?;
         writing.pairs(batch)?;
@@ -74,32 +77,49 @@ impl Snapshot<WriteTransaction<'_>> {
     }
 }
 
-struct Writing<'s> {
-    tables: &'s Tables,
-    path: &'s Path,
-    txn: RwTxn<'s>,
+pub(crate) struct Writing<'s> {
+    pub(crate) tables: &'s Tables,
+    pub(crate) path: &'s Path,
+    pub(crate) txn: RwTxn<'s>,
     /// `None` in stores of earlier versions, which have none to keep up.
-    sums: Option<Sums>,
+    pub(crate) sums: Option<Sums>,
 }
 
 impl Writing<'_> {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> heed::Result<()> {
-        let rows = self.tables.rows(table);
+        self.put_row(sums::name(table), self.tables.rows(table), key, value)
+    }
+
+    pub(crate) fn put_row(
+        &mut self,
+        name: &str,
+        rows: Database<Bytes, Bytes>,
+        key: &[u8],
+        value: &[u8],
+    ) -> heed::Result<()> {
         if let Some(sums) = &mut self.sums {
             if let Some(old) = rows.get(&self.txn, key)? {
-                sums.remove(table, key, old);
+                sums.remove(name, key, old);
             }
-            sums.add(table, key, value);
+            sums.add(name, key, value);
         }
         rows.put(&mut self.txn, key, value)
     }
 
     fn delete(&mut self, table: Table, key: &[u8]) -> heed::Result<()> {
-        let rows = self.tables.rows(table);
+        self.delete_row(sums::name(table), self.tables.rows(table), key)
+    }
+
+    pub(crate) fn delete_row(
+        &mut self,
+        name: &str,
+        rows: Database<Bytes, Bytes>,
+        key: &[u8],
+    ) -> heed::Result<()> {
         if let Some(sums) = &mut self.sums
             && let Some(old) = rows.get(&self.txn, key)?
         {
-            sums.remove(table, key, old);
+            sums.remove(name, key, old);
         }
         rows.delete(&mut self.txn, key).map(drop)
     }
@@ -160,7 +180,7 @@ impl Writing<'_> {
             if let Some(old) = records[blocks::place(number)].take()
                 && let Some(sums) = &mut self.sums
             {
-                sums.remove(Table::Records, &own_key, old);
+                sums.remove(RECORDS, &own_key, old);
             }
             match record.filter(|record| record.len() > blocks::LONGEST) {
                 Some(long) => self.put(Table::Records, &own_key, long)?,
@@ -169,7 +189,7 @@ impl Writing<'_> {
             if let Some(record) = record.filter(|record| record.len() <= blocks::LONGEST) {
                 records[blocks::place(number)] = Some(record);
                 if let Some(sums) = &mut self.sums {
-                    sums.add(Table::Records, &own_key, record);
+                    sums.add(RECORDS, &own_key, record);
                 }
             }
         }
@@ -240,11 +260,22 @@ impl Writing<'_> {
         if let Some(companion) = &batch.companion {
             meta.put(txn, COMPANION, companion)?;
         }
+        self.put_sums()
+    }
+
+    fn put_sums(&mut self) -> heed::Result<()> {
         if let Some(sums) = &mut self.sums {
-            sums.set_meta(self.tables, txn)?;
-            meta.put(txn, SUMS, &sums.bytes()?)?;
+            sums.set_meta(self.tables, &self.txn)?;
+            let bytes = sums.bytes()?;
+            self.tables.meta.put(&mut self.txn, SUMS, &bytes)?;
         }
         Ok(())
+    }
+
+    /// Commits rows that are no change of what the store holds.
+    pub(crate) fn finish(mut self) -> heed::Result<()> {
+        self.put_sums()?;
+        self.txn.commit()
     }
 
     fn damaged(&self, what: String) -> StoreError {

@@ -34,6 +34,7 @@
 
 mod apply;
 mod blocks;
+mod column;
 mod engine;
 mod env;
 mod length;

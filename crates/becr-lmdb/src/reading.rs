@@ -3,6 +3,7 @@
 use crate::Snapshot;
 use crate::engine::engine;
 use crate::transaction::Transaction;
+use becr_store::column::Near;
 use becr_store::{
     Answer, DocumentStore, FetchBuffer, GroupRecord, Header, Question, StoreContents, StoreError,
     Table, Text, VisitRecords, VisitRows,
@@ -68,6 +69,17 @@ impl<T: Transaction> DocumentStore for Snapshot<T> {
         // All at once: finding them is quick, and has those read that are not in memory.
         let _ = visit(0, &self.find(numbers)?);
         Ok(())
+    }
+
+    fn can_search(&self) -> bool {
+        self.has_column()
+    }
+
+    fn nearest(&self, vector: &[f32], wanted: usize) -> Result<Option<Vec<Near>>, StoreError> {
+        match self.has_column() {
+            true => self.search_column(vector, wanted).map(Some),
+            false => Ok(None),
+        }
     }
 
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError> {

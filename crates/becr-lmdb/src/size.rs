@@ -33,6 +33,9 @@ impl<T: Transaction> Snapshot<T> {
                 bytes,
             })
         };
+        let signs = tables
+            .signs
+            .map(|signs| ("vectors' signs", signs.stat(self.txn())));
         [
             ("records", tables.records.stat(self.txn())),
             ("texts", tables.texts.stat(self.txn())),
@@ -46,6 +49,7 @@ impl<T: Transaction> Snapshot<T> {
             ("pending", tables.pending.stat(self.txn())),
         ]
         .into_iter()
+        .chain(signs)
         .map(|(name, stat)| size(name, stat))
         .map(|table: Result<TableSize, StoreError>| {
             let table = table?;

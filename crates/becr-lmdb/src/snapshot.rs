@@ -170,7 +170,7 @@ impl<T: Transaction> Snapshot<T> {
         }
     }
 
-    fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
+    pub(crate) fn record_bytes(&self, number: u64) -> Result<Option<&[u8]>, StoreError> {
         let hint = self.store.finds_single();
         let single_first = hint.load(Ordering::Relaxed);
         for single in [single_first, !single_first] {

@@ -48,6 +48,8 @@ impl Inner {
 
 /// Where the caller's bytes are kept in the table `meta`.
 pub(crate) const COMPANION: &str = "first_stage";
+/// The table of the column of vectors.
+pub(crate) const SIGNS: &str = "signs";
 
 /// The tables, by what they map.
 #[derive(Clone, Copy)]
@@ -74,11 +76,18 @@ pub(crate) struct Tables {
     pub(crate) pairs: Database<Bytes, Bytes>,
     /// External ids whose change the first-stage index has yet to commit.
     pub(crate) pending: Database<Bytes, Str>,
+    /// Number of a block → signs of its documents' vectors; `None` in stores of earlier versions.
+    pub(crate) signs: Option<Database<Bytes, Bytes>>,
 }
 
 impl Tables {
-    fn create(env: &Env<WithoutTls>, txn: &mut RwTxn<'_>) -> heed::Result<Self> {
+    fn create(env: &Env<WithoutTls>, txn: &mut RwTxn<'_>, has_column: bool) -> heed::Result<Self> {
+        let signs = match has_column {
+            true => Some(env.create_database(txn, Some(SIGNS))?),
+            false => env.open_database(txn, Some(SIGNS))?,
+        };
         Ok(Self {
+            signs,
             meta: env.create_database(txn, Some("meta"))?,
             records: env.create_database(txn, Some("records"))?,
             numbers: env.create_database(txn, Some("numbers"))?,
@@ -117,6 +126,7 @@ impl Tables {
                 groups: table!("groups"),
                 pairs: table!("pairs"),
                 pending: table!("pending"),
+                signs: env.open_database(&txn, Some(SIGNS))?,
             }))
         };
         let tables = tables()?;
@@ -145,13 +155,22 @@ impl Store {
     /// Creates an empty store in `folder`, or opens the one that an interrupted build left there, if it was made
     /// for the same header.
     pub fn create(folder: &Path, header: &Header) -> Result<Self, StoreError> {
+        Self::create_with(folder, header, true)
+    }
+
+    /// The same; without the column of vectors, it is as earlier versions made it.
+    pub(crate) fn create_with(
+        folder: &Path,
+        header: &Header,
+        has_column: bool,
+    ) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(StoreError::io(folder, "cannot create the store"))?;
         env::create_files(folder).map_err(StoreError::io(folder, "cannot create the store"))?;
         let inner = registry::shared(folder, || {
             let env = open_env(folder)?;
             let begun = || {
                 let mut txn = env.write_txn()?;
-                let tables = Tables::create(&env, &mut txn)?;
+                let tables = Tables::create(&env, &mut txn, has_column)?;
                 if tables.meta.get(&txn, "header")?.is_none() {
                     let json =
                         serde_json::to_vec(header).map_err(|e| heed::Error::Encoding(e.into()))?;
@@ -211,6 +230,10 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn env(&self) -> &Env<WithoutTls> {
         &self.inner.env
+    }
+
+    pub(crate) fn create_signs(&self, txn: &mut RwTxn<'_>) -> heed::Result<Database<Bytes, Bytes>> {
+        self.inner.env.create_database(txn, Some(SIGNS))
     }
 
     pub(crate) fn finds_single(&self) -> &AtomicBool {

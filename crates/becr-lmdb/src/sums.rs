@@ -5,11 +5,12 @@
 //! overwritten by its neighbour, a flipped bit of a key or of a text) shows in the sum.
 
 use crate::engine::engine;
-use crate::store::Tables;
+use crate::store::{SIGNS, Tables};
 use crate::transaction::{Transaction, sealed::Readable};
 use crate::{Snapshot, Store, blocks};
 use becr_store::{StoreError, Table};
-use heed::RoTxn;
+use heed::types::Bytes;
+use heed::{Database, RoTxn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use twox_hash::XxHash3_64;
@@ -19,7 +20,7 @@ pub(crate) const SUMS: &str = "sums";
 
 /// The tables that are summed up, by the names that the sums are kept under.
 const TABLES: [(&str, Table); 9] = [
-    ("records", Table::Records),
+    (RECORDS, Table::Records),
     ("numbers", Table::Numbers),
     ("ids", Table::Ids),
     ("texts", Table::Texts),
@@ -30,6 +31,8 @@ const TABLES: [(&str, Table); 9] = [
     ("groups", Table::Groups),
 ];
 const META: &str = "meta";
+/// The name of the table of records.
+pub(crate) const RECORDS: &str = "records";
 
 /// The rows of one table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +58,7 @@ fn hash(name: &str, key: &[u8], value: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot_with_seed(table, key), value)
 }
 
-fn name(table: Table) -> &'static str {
+pub(crate) fn name(table: Table) -> &'static str {
     let found = TABLES.iter().find(|(_, other)| *other == table);
     found.map_or("", |(name, _)| name)
 }
@@ -65,13 +68,11 @@ fn name(table: Table) -> &'static str {
 pub(crate) struct Sums(BTreeMap<String, RowSum>);
 
 impl Sums {
-    pub(crate) fn add(&mut self, table: Table, key: &[u8], value: &[u8]) {
-        let name = name(table);
+    pub(crate) fn add(&mut self, name: &str, key: &[u8], value: &[u8]) {
         self.entry(name).add(name, key, value);
     }
 
-    pub(crate) fn remove(&mut self, table: Table, key: &[u8], value: &[u8]) {
-        let name = name(table);
+    pub(crate) fn remove(&mut self, name: &str, key: &[u8], value: &[u8]) {
         self.entry(name).remove(name, key, value);
     }
 
@@ -85,7 +86,7 @@ impl Sums {
 
     /// How many records there are.
     pub(crate) fn records(&self) -> u64 {
-        self.get(name(Table::Records)).rows
+        self.get(RECORDS).rows
     }
 
     /// Sums the few rows of `meta` up anew, but for the one that the sums are kept in.
@@ -118,6 +119,9 @@ pub struct TableFindings {
     pub problems: Vec<String>,
     /// Whether there were sums to compare with: stores of earlier versions have none until they are compacted.
     pub has_sums: bool,
+    /// Whether documents' vectors are in a column, if there are any: stores of earlier versions have none until they are
+    /// compacted.
+    pub has_column: bool,
 }
 
 impl<T: Transaction> Snapshot<T> {
@@ -130,10 +134,18 @@ impl<T: Transaction> Snapshot<T> {
         let sums = self.sums()?;
         let mut problems = Vec::new();
         for (name, table) in TABLES {
-            let sum = self.walk(name, table, &mut problems)?;
+            let rows = self.store.tables().rows(table);
+            let sum = self.walk(name, rows, &mut problems)?;
             if let Some(sums) = &sums {
                 compare(name, sum, sums.get(name), &mut problems);
             }
+        }
+        if let Some(rows) = self.store.tables().signs {
+            let sum = self.walk(SIGNS, rows, &mut problems)?;
+            if let Some(sums) = &sums {
+                compare(SIGNS, sum, sums.get(SIGNS), &mut problems);
+            }
+            problems.extend(self.check_column()?);
         }
         if let Some(sums) = &sums {
             let sum = sum_of_meta(self.store.tables(), self.txn());
@@ -143,35 +155,34 @@ impl<T: Transaction> Snapshot<T> {
         Ok(TableFindings {
             problems,
             has_sums: sums.is_some(),
+            has_column: self.has_column() || !self.store.header().shape.is_relative(),
         })
     }
 
     fn walk(
         &self,
         name: &str,
-        table: Table,
+        rows: Database<Bytes, Bytes>,
         problems: &mut Vec<String>,
     ) -> Result<RowSum, StoreError> {
-        let (rows, engine) = (self.store.tables().rows(table), engine(self.store.path()));
+        let engine = engine(self.store.path());
         let mut sum = RowSum::default();
         let mut before: Option<Vec<u8>> = None;
         let (mut unordered, mut lost, mut unreadable) = (0u64, 0u64, 0u64);
         for row in rows.iter(self.txn()).map_err(&engine)? {
             let (key, value) = row.map_err(&engine)?;
-            match (table, key.first_chunk().map(|key| u64::from_be_bytes(*key))) {
+            match (name, key.first_chunk().map(|key| u64::from_be_bytes(*key))) {
                 // A record counts by itself, wherever it is kept.
-                (Table::Records, Some(key)) if key & blocks::BLOCK > 0 => {
-                    match blocks::records(value) {
-                        Ok(records) => {
-                            for (number, record) in blocks::numbers(key).zip(records) {
-                                if let Some(record) = record {
-                                    sum.add(name, &number.to_be_bytes(), record);
-                                }
+                (RECORDS, Some(key)) if key & blocks::BLOCK > 0 => match blocks::records(value) {
+                    Ok(records) => {
+                        for (number, record) in blocks::numbers(key).zip(records) {
+                            if let Some(record) = record {
+                                sum.add(name, &number.to_be_bytes(), record);
                             }
                         }
-                        Err(_) => unreadable += 1,
                     }
-                }
+                    Err(_) => unreadable += 1,
+                },
                 _ => sum.add(name, key, value),
             }
             unordered += u64::from(before.as_deref().is_some_and(|before| before >= key));
@@ -219,7 +230,7 @@ impl Store {
         }
         let mut sums = Sums::default();
         for (name, table) in TABLES {
-            *sums.entry(name) = snapshot.walk(name, table, &mut Vec::new())?;
+            *sums.entry(name) = snapshot.walk(name, self.tables().rows(table), &mut Vec::new())?;
         }
         let mut txn = snapshot.into_transaction();
         sums.set_meta(self.tables(), txn.txn()).map_err(&engine)?;

@@ -2,11 +2,14 @@
 //! a store behind a network does it.
 
 use crate::store::{Snapshot, damaged, name};
+use becr_footprint::signs::packed_dot;
+use becr_store::column::{Near, best, record_signs};
 use becr_store::{
-    Answer, DocumentStore, FetchBuffer, FoundRecord, GroupRecord, Header, Question, StoreContents,
-    StoreError, Table, Text, VisitRecords, VisitRows, keys,
+    Answer, DocumentStore, FetchBuffer, FoundRecord, GroupRecord, Header, Question, Record,
+    StoreContents, StoreError, Table, Text, VisitRecords, VisitRows, keys, u32s,
 };
 use becr_text::groups::TokenGroup;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -81,6 +84,31 @@ impl<W> DocumentStore for Snapshot<W> {
             }
         }
         Ok(())
+    }
+
+    fn can_search(&self) -> bool {
+        self.header().shape.is_relative()
+    }
+
+    /// Compares the query with every document.
+    fn nearest(&self, vector: &[f32], wanted: usize) -> Result<Option<Vec<Near>>, StoreError> {
+        if !self.can_search() {
+            return Ok(None);
+        }
+        let (mut nears, mut buffer) = (Vec::new(), Vec::new());
+        let is_no_direction = vector.iter().all(|x| *x == 0.0);
+        self.scan(Table::Records, &mut |key, record| {
+            let number = key.try_into().map(u64::from_be_bytes);
+            let record = Record::decode(record);
+            if let (Ok(number), Ok(record), false) = (number, record, is_no_direction)
+                && record_signs(record.bytes()).is_some()
+            {
+                let similarity = packed_dot(vector, u32s(record.mean()), &mut buffer);
+                nears.push(Near { number, similarity });
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(Some(best(nears, wanted)))
     }
 
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError> {

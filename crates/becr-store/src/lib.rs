@@ -6,6 +6,7 @@
 //! | [`Record`], [`ForwardIndex`] | a document as one checked value |
 //! | [`GroupRecord`] | a token group's footprints |
 //! | [`Totals`], [`Stem`], [`DocumentFrequency`] | collection statistics |
+//! | [`column`] | the signs of all documents' vectors, to find the nearest ones by |
 //! | [`DocumentStore`] | what re-ranking asks of a store, embedded or not |
 //! | [`StoreContents`] | what else a store tells, to writers and to checks |
 //! | [`WriteStore`], [`Batch`] | what a store does with a change |
@@ -19,6 +20,7 @@
 
 mod batch;
 mod checksum;
+pub mod column;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contents;

@@ -292,6 +292,22 @@ pub(crate) fn footprints(bytes: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
+/// The mean vector of a record that may be damaged: nothing if it is not there.
+pub(crate) fn mean(bytes: &[u8]) -> &[u8] {
+    if bytes.len() < FOOTPRINTS {
+        return &[];
+    }
+    let at = FOOTPRINTS + usize::from(u16_at(bytes, 6)) * u32_at(bytes, 32) as usize;
+    let shape = Shape {
+        layers: u16_at(bytes, 6),
+        bits: u16_at(bytes, 8),
+        vector: u16_at(bytes, 36),
+    };
+    at.checked_add(shape.mean_bytes())
+        .and_then(|end| bytes.get(at..end))
+        .unwrap_or_default()
+}
+
 fn sum_of(bytes: &[u8]) -> u64 {
     checksum(&bytes[..CHECKSUM.start], &bytes[CHECKSUM.end..])
 }

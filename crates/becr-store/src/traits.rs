@@ -7,6 +7,7 @@
 //! An embedded implementation lends what lies in its memory map; one that has to fetch puts the bytes into the
 //! caller's [`FetchBuffer`] and lends them from there. Callers keep one buffer and use it again for every query.
 
+use crate::column::Near;
 use crate::{DocumentFrequency, FetchBuffer, FoundRecord, GroupRecord, Header, Stem, StoreError};
 use crate::{Text, Totals};
 use becr_text::groups::TokenGroup;
@@ -43,6 +44,18 @@ pub trait DocumentStore {
 
     /// Titles and texts of documents in the order of `numbers`, where they were kept.
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError>;
+
+    /// Whether it can find documents by their vectors.
+    fn can_search(&self) -> bool {
+        false
+    }
+
+    /// The documents whose vectors are nearest to `vector`, the nearest first, ties by number: as many as are `wanted`, and those
+    /// that are as near as the last of them. `None` if the store cannot search. See [`column`](crate::column).
+    fn nearest(&self, vector: &[f32], wanted: usize) -> Result<Option<Vec<Near>>, StoreError> {
+        let _ = (vector, wanted);
+        Ok(None)
+    }
 
     /// Whether it can have documents scored where they lie.
     fn can_score(&self) -> bool {

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "train")]
 mod baselines;
+mod column;
 mod console;
 mod encoder;
 mod engine;
@@ -32,6 +33,7 @@ pub struct Args {
 enum Benchmark {
     #[cfg(feature = "train")]
     Baselines(baselines::Args),
+    Column(column::Args),
     /// The scoring engine: the time to re-rank 150 documents of 857 tokens, beside the time to read them
     Engine(engine::Args),
     Encoder(encoder::Args),
@@ -50,6 +52,7 @@ impl Args {
         let json = match &self.benchmark {
             #[cfg(feature = "train")]
             Benchmark::Baselines(args) => &args.json,
+            Benchmark::Column(args) => &args.json,
             Benchmark::Engine(args) => &args.json,
             Benchmark::Encoder(args) => &args.json,
             Benchmark::Index(args) => &args.json,
@@ -69,6 +72,7 @@ pub fn run(args: &Args, console: &mut Console<'_>) -> anyhow::Result<()> {
     match &args.benchmark {
         #[cfg(feature = "train")]
         Benchmark::Baselines(args) => baselines::run(args, console),
+        Benchmark::Column(args) => column::run(args, console),
         Benchmark::Engine(args) => engine::run(args, console),
         Benchmark::Encoder(args) => encoder::run(args, console),
         Benchmark::Index(args) => index::run(args, console),

@@ -19,6 +19,7 @@ mod histogram;
 mod pooling;
 mod portable;
 pub(crate) mod project;
+pub(crate) mod signs;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

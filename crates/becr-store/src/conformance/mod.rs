@@ -13,12 +13,14 @@
 mod counting;
 mod history;
 mod model;
+mod nearest;
 mod questions;
 mod refusals;
 mod snapshots;
 
 pub use counting::CountingStore;
 pub use history::{agree, statistics_are_exact};
+pub use nearest::the_nearest_are_found;
 pub use questions::{
     documents_come_back, records_come_in_order, unknown_things_are_unknown,
     wordpieces_stand_in_for_words,
@@ -45,4 +47,5 @@ pub fn all<S: WriteStore>(make: Make<'_, S>) {
     dropped_changes_never_were(make);
     snapshots_stay_as_they_are(make);
     statistics_are_exact(make);
+    the_nearest_are_found(make);
 }

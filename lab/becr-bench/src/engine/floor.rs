@@ -7,7 +7,7 @@
 
 /// Reads all of `bytes` and returns the exclusive or of its words, so that the compiler cannot leave a read out.
 #[must_use]
-pub(super) fn read(bytes: &[u8]) -> u64 {
+pub(crate) fn read(bytes: &[u8]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: the CPU has AVX-512 F.

@@ -6,7 +6,7 @@
 
 mod alternative;
 mod filter;
-mod floor;
+pub(crate) mod floor;
 mod lsh_error;
 mod measure;
 mod report;
