@@ -34,7 +34,7 @@ def rankings(nodes):
     same(digest(store), expected, "digest of the export")
     says(becr("verify", store), "sound")
     rerank = ("--queries", QUERIES, "--run", "bm25.run", "--out")
-    for way in (["--mode", "encoded"], ["--mode", "composed"], ["--variant", "one-vector"]):
+    for way in (["--mode", "encoded"], ["--mode", "composed"], ["--scorer", "one-vector"]):
         becr("rerank", "sample.becr", *rerank, "embedded.run", *way)
         for flags in ([], ["--no-module"]):
             before = scored(nodes)

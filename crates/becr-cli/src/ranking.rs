@@ -2,8 +2,10 @@
 
 use crate::models;
 use anyhow::Context;
-use becr::{Head, Index, OpenOptions, Parts, QueryMode, RankOptions, Variant};
+use becr::{Head, Index, OpenOptions, Part, QueryMode, RankOptions, Scorer, Variant};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// How to rank.
 #[derive(Default, clap::Args)]
@@ -12,20 +14,20 @@ pub(crate) struct RankArgs {
     #[arg(long, value_name = "FILE", env = "BECR_HEAD")]
     head: Option<PathBuf>,
     /// How queries are read [default: as the index and its head say].
-    #[arg(long, value_enum)]
-    mode: Option<Mode>,
-    /// What composed queries are composed of, the paper's ablation: becr, no-pairs, no-unigrams, window-1. Or one-vector,
-    /// the score to compare with: that of the first stage + a weight · the z-scored cosine of the whole query's vector
-    /// and the document's. becr-minus is another name for --mode encoded. The paper's "tokens for Q&D" is a property
-    /// of an index: build one with `becr index --compose-documents`.
-    #[arg(long, default_value = "becr", value_parser = clap::value_parser!(Variant))]
-    variant: Variant,
-    /// The weight of --variant one-vector [default: the head's, or 0.8].
+    #[arg(long, value_parser = modes())]
+    mode: Option<QueryMode>,
+    /// What the score is.
+    #[arg(long, default_value = Scorer::default().name(), value_parser = scorers())]
+    scorer: Scorer,
+    /// The weight of the cosine in --scorer one-vector [default: the head's, or 0.8].
     #[arg(long, value_name = "W", allow_negative_numbers = true)]
     weight: Option<f32>,
-    /// Leave a part out of the score: deep, lexi or others; may be given more than once.
-    #[arg(long, value_enum, value_name = "PART")]
+    /// Leave a part out of the score; may be given more than once.
+    #[arg(long, value_name = "PART", value_parser = parts())]
     without: Vec<Part>,
+    /// What composed queries are composed of: the paper's ablations.
+    #[arg(long, hide = true, default_value = Variant::default().name(), value_parser = clap::value_parser!(Variant))]
+    variant: Variant,
     /// Directory of the index's model or its hf:owner/name, which only encoded queries need, if it is no longer where it
     /// was.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
@@ -36,51 +38,64 @@ pub(crate) struct RankArgs {
     no_module: bool,
 }
 
+/// Reads one of the names of a type of the library.
+pub(crate) fn named<T>(values: Vec<PossibleValue>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = String> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<T>())
+}
+
 /// How queries are read.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Mode {
-    /// Composed of words and pairs that were encoded when the index was built: the encoder is not asked, about a millisecond
-    /// before documents are scored. With the bundled model 0.012 of nDCG@10 less than encoded.
-    Composed,
-    /// The whole query goes through the encoder once: some milliseconds more, and better, most of all for long questions.
-    /// Needs no token groups.
-    Encoded,
-}
-
-impl From<Mode> for QueryMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Composed => Self::Composed,
-            Mode::Encoded => Self::Encoded,
+pub(crate) fn modes() -> impl TypedValueParser<Value = QueryMode> {
+    let help = |mode| match mode {
+        QueryMode::Composed => {
+            "Composed of words and pairs that were encoded when the index was built: the encoder is not asked, about a \
+             millisecond before documents are scored. With the bundled model 0.012 of nDCG@10 less than encoded."
         }
-    }
+        QueryMode::Encoded => {
+            "The whole query goes through the encoder once: some milliseconds more, and better, most of all for long \
+             questions. Needs no token groups."
+        }
+    };
+    let value = |mode: QueryMode| PossibleValue::new(mode.name()).help(help(mode));
+    named(QueryMode::ALL.map(value).to_vec())
 }
 
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Part {
-    Deep,
-    Lexi,
-    Others,
+fn scorers() -> impl TypedValueParser<Value = Scorer> {
+    let help = |scorer| match scorer {
+        Scorer::Composite => "The head's sum of deep, lexical and other parts.",
+        Scorer::OneVector => {
+            "The score to compare with: that of the first stage + a weight · the z-scored cosine of the whole query's vector \
+             and the document's."
+        }
+    };
+    let value = |scorer: Scorer| PossibleValue::new(scorer.name()).help(help(scorer));
+    named(Scorer::ALL.map(value).to_vec())
+}
+
+fn parts() -> impl TypedValueParser<Value = Part> {
+    named(
+        Part::ALL
+            .map(|part| PossibleValue::new(part.name()))
+            .to_vec(),
+    )
 }
 
 impl RankArgs {
     /// Whether a flag says how to rank.
     pub(crate) fn is_chosen(&self) -> bool {
-        self.mode.is_some() || self.variant != Variant::default() || !self.without.is_empty()
+        self.options() != RankOptions::default()
     }
 
-    /// What the library is told.
+    /// The same for the library.
     pub(crate) fn options(&self) -> RankOptions {
-        let without = |part| self.without.contains(&part);
         RankOptions {
-            mode: self.mode.map(QueryMode::from),
+            mode: self.mode,
+            scorer: self.scorer,
+            weight: self.weight,
+            without: self.without.iter().copied().collect(),
             variant: self.variant,
-            anchor_weight: self.weight,
-            without: Parts {
-                deep: without(Part::Deep),
-                lexi: without(Part::Lexi),
-                others: without(Part::Others),
-            },
         }
     }
 
@@ -121,10 +136,6 @@ impl RankArgs {
 
     /// Whether the head that was named belongs to the index, and the index can do what is asked.
     pub(crate) fn check(&self, index: &Index) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            self.weight.is_none() || self.variant == Variant::OneVector,
-            "--weight goes with --variant one-vector"
-        );
         let ranker = index.ranker();
         match &self.head {
             Some(head) => ranker.with_context(|| head.display().to_string())?,

@@ -3,6 +3,7 @@
 
 use crate::head::{Problem, problem};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// How a query is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
@@ -17,12 +18,24 @@ pub enum QueryMode {
 }
 
 impl QueryMode {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Composed, Self::Encoded];
+
     /// As JSON and the command line have it: `composed`, `encoded`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Composed => "composed",
             Self::Encoded => "encoded",
         }
+    }
+}
+
+impl FromStr for QueryMode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|mode| mode.name() == name);
+        found.ok_or_else(|| format!("no mode {name:?}; there are composed, encoded"))
     }
 }
 

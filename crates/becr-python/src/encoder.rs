@@ -25,7 +25,7 @@ impl NativeEncoder {
     #[pyo3(signature = (*, model, precision))]
     fn new(py: Python<'_>, model: Option<PathBuf>, precision: PyBackedStr) -> PyResult<Self> {
         process::enter()?;
-        let precision = options::precision(&precision)?;
+        let precision = options::named(&precision)?;
         py.detach(|| {
             let model = models::read(model.as_deref())?;
             let encoder = Encoder::with_precision(model, precision);

@@ -109,8 +109,8 @@ impl NativeIndex {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Self, String)> {
         process::enter()?;
-        let mode = options::mode(&mode)?;
-        let precision = precision.as_deref().map(options::precision).transpose()?;
+        let mode = options::named(&mode)?;
+        let precision = precision.as_deref().map(options::named).transpose()?;
         let failure = Failure::default();
         let documents = Source::new(documents, &failure)?;
         let mut build = Build::new()

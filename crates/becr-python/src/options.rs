@@ -1,49 +1,29 @@
-//! How to rank, as Python says it.
+//! How to rank, as Python says it: the names are the library's.
 
 use crate::errors::InvalidInputError;
-use becr::{Parts, Precision, QueryMode, RankOptions, Variant};
+use becr::{Part, RankOptions};
 use pyo3::PyResult;
+use std::str::FromStr;
 
-/// `composed` or `encoded`.
-pub(crate) fn mode(name: &str) -> PyResult<QueryMode> {
-    match name {
-        "composed" => Ok(QueryMode::Composed),
-        "encoded" => Ok(QueryMode::Encoded),
-        _ => Err(InvalidInputError::new_err(format!(
-            "mode {name:?}: there are \"composed\" and \"encoded\""
-        ))),
-    }
-}
-
-/// `f32` or `int8`.
-pub(crate) fn precision(name: &str) -> PyResult<Precision> {
+/// A value by its name; the error lists the names there are.
+pub(crate) fn named<T: FromStr<Err = String>>(name: &str) -> PyResult<T> {
     name.parse().map_err(InvalidInputError::new_err)
 }
 
-/// How candidates are ranked.
+/// How candidates are ranked. Contradictions are the library's to refuse.
 pub(crate) fn ranking(
-    mode_name: Option<&str>,
-    variant: Option<&str>,
+    mode: Option<&str>,
+    scorer: Option<&str>,
     without: &[String],
     weight: Option<f32>,
 ) -> PyResult<RankOptions> {
-    let variant = match variant {
-        Some(name) => name.parse().map_err(InvalidInputError::new_err)?,
-        None => Variant::default(),
-    };
-    if weight.is_some() && variant != Variant::OneVector {
-        return Err(InvalidInputError::new_err(
-            "weight goes with variant=\"one-vector\"",
-        ));
-    }
-    let mut parts = Parts::default();
-    for name in without {
-        parts.add(name).map_err(InvalidInputError::new_err)?;
-    }
+    let default = RankOptions::default();
+    let parts = without.iter().map(|name| named::<Part>(name));
     Ok(RankOptions {
-        mode: mode_name.map(mode).transpose()?,
-        variant,
-        without: parts,
-        anchor_weight: weight,
+        mode: mode.map(named).transpose()?,
+        scorer: scorer.map_or(Ok(default.scorer), named)?,
+        without: parts.collect::<PyResult<_>>()?,
+        weight,
+        ..default
     })
 }

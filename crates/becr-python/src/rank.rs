@@ -15,7 +15,7 @@ use std::time::Instant;
 #[pymethods]
 impl NativeIndex {
     /// Finds candidates by BM25 and, unless `first_stage` is set, re-ranks them.
-    #[pyo3(signature = (query, *, k, depth, mode, variant, without, weight, first_stage, reasons, snippets))]
+    #[pyo3(signature = (query, *, k, depth, mode, scorer, without, weight, first_stage, reasons, snippets))]
     #[allow(clippy::too_many_arguments)]
     fn search(
         &self,
@@ -24,7 +24,7 @@ impl NativeIndex {
         k: usize,
         depth: usize,
         mode: Option<PyBackedStr>,
-        variant: Option<PyBackedStr>,
+        scorer: Option<PyBackedStr>,
         without: Vec<String>,
         weight: Option<f32>,
         first_stage: bool,
@@ -32,7 +32,7 @@ impl NativeIndex {
         snippets: bool,
     ) -> PyResult<SearchAnswer> {
         let index = self.index()?;
-        let rank = options::ranking(mode.as_deref(), variant.as_deref(), &without, weight)?;
+        let rank = options::ranking(mode.as_deref(), scorer.as_deref(), &without, weight)?;
         let options = SearchOptions {
             k: k.min(MOST),
             depth: depth.min(MOST),
@@ -48,7 +48,7 @@ impl NativeIndex {
     }
 
     /// Ranks candidates of any first stage.
-    #[pyo3(signature = (query, candidates, *, mode, variant, without, weight, budget))]
+    #[pyo3(signature = (query, candidates, *, mode, scorer, without, weight, budget))]
     #[allow(clippy::too_many_arguments)]
     fn rerank(
         &self,
@@ -56,13 +56,13 @@ impl NativeIndex {
         query: PyBackedStr,
         candidates: &Bound<'_, PyAny>,
         mode: Option<PyBackedStr>,
-        variant: Option<PyBackedStr>,
+        scorer: Option<PyBackedStr>,
         without: Vec<String>,
         weight: Option<f32>,
         budget: usize,
     ) -> PyResult<Ranking> {
         let index = self.index()?;
-        let options = options::ranking(mode.as_deref(), variant.as_deref(), &without, weight)?;
+        let options = options::ranking(mode.as_deref(), scorer.as_deref(), &without, weight)?;
         let candidates = PyCandidates::new(candidates)?;
         if !candidates.have_texts() {
             let documents = candidates.documents();
@@ -88,7 +88,7 @@ impl NativeIndex {
     }
 
     /// Takes the scores of documents apart: JSON.
-    #[pyo3(signature = (query, documents, *, depth, mode, variant, without, weight))]
+    #[pyo3(signature = (query, documents, *, depth, mode, scorer, without, weight))]
     #[allow(clippy::too_many_arguments)]
     fn explain(
         &self,
@@ -97,14 +97,14 @@ impl NativeIndex {
         documents: Vec<PyBackedStr>,
         depth: usize,
         mode: Option<PyBackedStr>,
-        variant: Option<PyBackedStr>,
+        scorer: Option<PyBackedStr>,
         without: Vec<String>,
         weight: Option<f32>,
     ) -> PyResult<String> {
         let index = self.index()?;
         let options = ExplainOptions {
             depth: depth.min(MOST),
-            rank: options::ranking(mode.as_deref(), variant.as_deref(), &without, weight)?,
+            rank: options::ranking(mode.as_deref(), scorer.as_deref(), &without, weight)?,
         };
         let documents: Vec<&str> = documents.iter().map(|id| &**id).collect();
         let answer = py.detach(|| index.explain(&query, &documents, &options));

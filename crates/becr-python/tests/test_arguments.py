@@ -59,14 +59,14 @@ def calm(call: Any) -> None:
         pass
 
 
-@given(query=st.one_of(st.text(), scalars), given=candidates, mode=words, variant=words, without=anything, weight=scalars)
+@given(query=st.one_of(st.text(), scalars), given=candidates, mode=words, scorer=words, without=anything, weight=scalars)
 @SETTINGS
 def test_rerank(
-    sample: becr.Index, query: Any, given: Any, mode: Any, variant: Any, without: Any, weight: Any
+    sample: becr.Index, query: Any, given: Any, mode: Any, scorer: Any, without: Any, weight: Any
 ) -> None:
     calm(lambda: sample.rerank(query, given))
     calm(lambda: sample.rerank(query, given, mode=mode))
-    calm(lambda: sample.rerank("bread", ["brick-loaf"], variant=variant, without=without, weight=weight))
+    calm(lambda: sample.rerank("bread", ["brick-loaf"], scorer=scorer, without=without, weight=weight))
 
 
 @given(query=st.one_of(st.text(), scalars), k=numbers, depth=numbers, mode=words, ids=anything)

@@ -103,8 +103,8 @@ def test_options(sample: becr.Index) -> None:
     assert list(sample.rerank(query, ids, mode="encoded")) != list(plain)
     without = sample.rerank(query, ids, mode="composed", without=["deep"])
     assert np.all(without.deep == 0) and np.all(without.lexi == without.scores - without.others)
-    assert list(sample.rerank(query, ids, variant="one-vector", weight=0.5)) != list(plain)
-    for wrong in [{"mode": "x"}, {"variant": "x"}, {"without": ["x"]}, {"weight": 1.0}]:
+    assert list(sample.rerank(query, ids, scorer="one-vector", weight=0.5)) != list(plain)
+    for wrong in [{"mode": "x"}, {"scorer": "x"}, {"without": ["x"]}, {"weight": 1.0}]:
         with pytest.raises(becr.InvalidInputError):
             sample.rerank(query, ids, **wrong)  # type: ignore[arg-type]
 

@@ -1,10 +1,8 @@
 //! How the terms of a query get their vectors: composed of token groups, or read by the encoder.
 
-use crate::{EncodedQuery, GroupUse, QueryEncoder, QueryTerm, RankError, Ranker, Variant};
+use crate::{EncodedQuery, GroupUse, QueryEncoder, QueryPlan, QueryTerm, RankError, Ranker};
 use becr_store::{Answer, GroupRecord, u32s};
-use becr_text::groups::{
-    Composition, Coverage, Decomposition, Query, RawWeights, Slot, Term, TokenGroup,
-};
+use becr_text::groups::{Composition, Coverage, Query, Slot, Term, TokenGroup};
 use std::collections::HashMap;
 
 /// The vectors of a query.
@@ -56,24 +54,6 @@ impl Ranker {
         let mut pieces = self.pieces.split_word(word);
         pieces.retain(|piece| records.contains_key(&TokenGroup::Unigram(piece.clone())));
         pieces
-    }
-
-    /// How a query is taken apart: as the head and the variant say.
-    pub fn decomposition(&self, variant: Variant) -> Decomposition {
-        let weights = &self.head.deep.composition;
-        let mut weights = RawWeights {
-            unigram: weights.unigram,
-            pairs: weights.pairs.clone(),
-        };
-        if variant == Variant::Window1 {
-            weights.pairs.truncate(1);
-        }
-        Decomposition {
-            window: weights.pairs.len(),
-            unigrams: variant != Variant::NoUnigrams,
-            pairs: variant != Variant::NoPairs,
-            weights: Some(weights),
-        }
     }
 
     /// The distinct vectors that a composition uses, and its terms in their numbers.
@@ -128,10 +108,11 @@ impl Ranker {
         &self,
         text: &str,
         words: &[String],
+        plan: &QueryPlan,
         encoder: Option<&dyn QueryEncoder>,
     ) -> Result<Composed, RankError> {
         let encoder = encoder.ok_or(RankError::NoEncoder)?;
-        let query = Query::from_words(words, &self.decomposition(Variant::NoPairs));
+        let query = Query::from_words(words, &plan.decomposition);
         let terms: Vec<&Term> = match self.head.deep.stop_words {
             true => query.terms.iter().collect(),
             false => query.deep_terms().collect(),

@@ -115,11 +115,18 @@ pub enum RankError {
         /// Bits of a footprint.
         index_bits: usize,
     },
-    /// The variant needs the encoder and none was given.
-    #[error(
-        "the whole-query variant reads the query with the encoder; give the model the index was made with"
-    )]
+    /// An encoded query needs the encoder and none was given.
+    #[error("an encoded query goes through the encoder; give the model the index was made with")]
     NoEncoder,
+    /// A composed query was asked of an index that has no token groups.
+    #[error(
+        "the index was built for encoded queries alone and has no token groups to compose a query of; have the query encoded, \
+         or build the index for composed queries too"
+    )]
+    EncodedOnly,
+    /// Options that contradict each other.
+    #[error("{0}")]
+    Options(&'static str),
     /// The encoder could not read the query.
     #[error("the encoder could not read the query: {0}")]
     Encoder(Box<dyn std::error::Error + Send + Sync>),

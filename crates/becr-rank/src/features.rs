@@ -1,6 +1,6 @@
 //! What a head is trained on: the same numbers that scoring uses, before they are weighted.
 
-use crate::lexical::COUNT;
+use crate::lexical::{COUNT, FirstStageScale};
 use crate::score::{Buffers, Turn};
 use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker};
 use becr_store::{DocumentStore, Documents};
@@ -28,7 +28,8 @@ impl Ranker {
         S: DocumentStore + ?Sized,
         E: From<RankError>,
     {
-        let missing = self.each(store, candidates, work, |turn, buffers| {
+        let scale = FirstStageScale::new(candidates);
+        let missing = self.each(store, candidates, &scale, work, |turn, buffers| {
             let Buffers { scan, lexical, .. } = &mut *buffers;
             scan.features(&query.lexical, turn.record.forward(), lexical);
             let candidate = &candidates[turn.place];

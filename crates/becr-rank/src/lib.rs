@@ -3,6 +3,8 @@
 //! | module | job |
 //! |---|---|
 //! | `ranker` | a [`Ranker`]: a head made ready for an index |
+//! | `options` | what may be asked for: [`RankOptions`] |
+//! | `plan` | how a query is read and scored, decided once: [`QueryPlan`] |
 //! | `query` | a [`RankQuery`]: decomposed, looked up, its words counted in the collection |
 //! | `compose` | the vectors of its terms: composed of token groups, or read by the encoder |
 //! | `deep` | S_deep: kernels weighted, the document vector |
@@ -35,7 +37,7 @@
 //! # What is relative to the list
 //!
 //! A head may have the deep part taken relative to the list of candidates (`deep.scale`), and may count how much a document
-//! is like the best of them (`feedback`); [`Variant::OneVector`] is relative to the list too. With z for what has mean 0 and
+//! is like the best of them (`feedback`); [`Scorer::OneVector`] is relative to the list too. With z for what has mean 0 and
 //! deviation 1 over the list, x for a candidate's sum of kernels and document vector, v for the query's cosine:
 //!
 //! | part | value |
@@ -76,7 +78,7 @@
 //!
 //! ```
 //! use becr_model::Head;
-//! use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
+//! use becr_rank::{Candidate, LEXICAL_FEATURES, RankError, RankOptions, RankWorkspace, Ranker};
 //! use becr_lmdb::Store;
 //! use becr_store::{Header, NewDocument, Shape};
 //! use becr_text::groups::TokenGroup;
@@ -99,7 +101,7 @@
 //! let pieces = WordPieces::from_vocab(b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "vocab.txt")?;
 //! let ranker = Ranker::for_store(store.header(), Head::blank("encoder-1", 1), pieces)?;
 //! let snapshot = store.snapshot()?;
-//! let query = ranker.query(&snapshot, "river bank", &Options::default(), None)?;
+//! let query = ranker.query(&snapshot, "river bank", &RankOptions::default(), None)?;
 //! let first = Candidate { number: 0, ..Default::default() };
 //! let mut values = [0.0; LEXICAL_FEATURES.len()];
 //! ranker.features(&query, &snapshot, &[first], &mut RankWorkspace::new(), |document| {
@@ -163,6 +165,7 @@ mod mix;
 mod options;
 mod order;
 mod others;
+mod plan;
 mod query;
 mod ranker;
 mod raw;
@@ -180,8 +183,9 @@ pub use features::Examined;
 pub use lexical::LEXICAL_FEATURES;
 pub use list::{ListParts, PartsRow};
 pub use mix::{MixedQuery, QueryMixer};
-pub use options::{ANCHOR_WEIGHT, Options, Parts, Variant};
+pub use options::{ANCHOR_WEIGHT, Parts, RankOptions, Scorer, Variant};
 pub use order::ranking;
+pub use plan::{QueryPlan, Reading};
 pub use query::{EncodedQuery, GroupUse, MAX_QUERY_WORDS, QueryEncoder, QueryTerm, RankQuery};
 pub use ranker::Ranker;
 pub use raw::{QueryVectors, RawQuery, RawVectors};

@@ -1,7 +1,7 @@
 //! Composed queries whose words are mixed: each term becomes one vector, as if the encoder had read the whole query.
 
 use crate::compose::{Composed, Records, records};
-use crate::{GroupUse, Options, QueryTerm, RankError, Ranker, Variant};
+use crate::{GroupUse, QueryTerm, RankError, Ranker};
 use becr_footprint::lsh::{Hyperplanes, dot};
 use becr_footprint::{pack, unpack};
 use becr_store::{Answer, u32s};
@@ -35,8 +35,8 @@ pub(crate) struct Mixing {
 }
 
 impl Ranker {
-    /// Mixes the words of composed queries from now on, unless [`Variant::Plain`] or another variant of the paper's is
-    /// asked for. `hyperplanes` are those of the index's model.
+    /// Mixes the words of composed queries from now on, unless a [`Variant`](crate::Variant) of the composition is asked
+    /// for. `hyperplanes` are those of the index's model.
     pub fn with_mixer(
         mut self,
         mixer: Box<dyn QueryMixer>,
@@ -57,12 +57,6 @@ impl Ranker {
         }
         self.mixing = Some(Mixing { mixer, hyperplanes });
         Ok(self)
-    }
-
-    /// Whether the words of a query are mixed.
-    pub fn mixes(&self, options: &Options) -> bool {
-        let mixed = matches!(options.variant, Variant::Becr | Variant::OneVector);
-        self.mixing.is_some() && mixed && !options.is_encoded()
     }
 
     /// Dimensions of the vectors that token groups keep. A hidden size is a multiple of 8 where they do.

@@ -3,11 +3,12 @@
 use crate::compose::Composed;
 use crate::deep::{DeepQuery, term_weights};
 use crate::lexical::{LexicalParts, LexicalQuery, idf};
+use crate::plan::{QueryPlan, Reading};
 use crate::remote::DeepInputs;
 use crate::vector::Compared;
-use crate::{Options, RankError, Ranker, Variant};
+use crate::{RankError, RankOptions, Ranker};
 use becr_footprint::CompositeQuery;
-use becr_model::{PairFrequency, QueryVector};
+use becr_model::PairFrequency;
 use becr_store::{Answer, DocumentStore, FetchBuffer, Question};
 use becr_text::groups::{Coverage, Query};
 use std::borrow::Cow;
@@ -47,7 +48,7 @@ where
 #[derive(Debug, Clone)]
 pub struct RankQuery {
     text: String,
-    pub(crate) options: Options,
+    pub(crate) plan: QueryPlan,
     words: Vec<String>,
     terms: Vec<QueryTerm>,
     coverage: Coverage,
@@ -90,14 +91,14 @@ pub struct GroupUse {
 impl RankQuery {
     /// A query that came from elsewhere, as far as scoring needs it.
     pub(crate) fn remote(
-        options: Options,
+        plan: QueryPlan,
         deep: Option<DeepQuery>,
         lexical: LexicalQuery,
         named: Vec<Option<u32>>,
     ) -> Self {
         Self {
             text: String::new(),
-            options,
+            plan,
             words: Vec::new(),
             terms: Vec::new(),
             coverage: Coverage::default(),
@@ -128,9 +129,9 @@ impl RankQuery {
         self.coverage
     }
 
-    /// How it is scored.
-    pub fn options(&self) -> Options {
-        self.options
+    /// How it was read and is scored.
+    pub fn plan(&self) -> &QueryPlan {
+        &self.plan
     }
 
     /// The query as the engine takes it; `None` if it has no terms.
@@ -153,24 +154,25 @@ impl Ranker {
         &self,
         store: &S,
         text: &str,
-        options: &Options,
+        options: &RankOptions,
         encoder: Option<&dyn QueryEncoder>,
     ) -> Result<RankQuery, RankError>
     where
         S: DocumentStore + ?Sized,
     {
-        let (query, _) = self.query_for(store, text, &[], options, encoder)?;
+        let plan = self.plan(options)?;
+        let (query, _) = self.query_for(store, text, &[], &plan, encoder)?;
         Ok(query)
     }
 
-    /// [`Ranker::query`], and in the same round trip the numbers of candidates by their external ids; `None` for those
+    /// [`Ranker::query`] with a plan that was made before, and in the same round trip the numbers of candidates by their external ids; `None` for those
     /// that the store does not have.
     pub fn query_for<S>(
         &self,
         store: &S,
         text: &str,
         ids: &[&str],
-        options: &Options,
+        plan: &QueryPlan,
         encoder: Option<&dyn QueryEncoder>,
     ) -> Result<(RankQuery, Vec<Option<u64>>), RankError>
     where
@@ -186,16 +188,10 @@ impl Ranker {
             .map(|word| word.text)
             .take(MAX_QUERY_WORDS)
             .collect();
-        let decomposed = match options.is_encoded() {
-            true => None,
-            false => {
-                let variant = match self.mixes(options) {
-                    // A mixer takes words alone.
-                    true => Variant::NoPairs,
-                    false => options.variant,
-                };
-                let decomposition = self.decomposition(variant);
-                Some(Query::from_words(&words, &decomposition))
+        let decomposed = match plan.reading {
+            Reading::Encoded => None,
+            Reading::Mixed | Reading::Composed => {
+                Some(Query::from_words(&words, &plan.decomposition))
             }
         };
         let parts = LexicalParts::new(&words, self.window, self.head.proximity, &self.analyzer);
@@ -222,8 +218,8 @@ impl Ranker {
             coverage,
             whole,
         } = match decomposed {
-            None => self.whole_query(text, &words, encoder)?,
-            Some(query) if self.mixes(options) => self.mixed_query(&query, &answer)?,
+            None => self.whole_query(text, &words, plan, encoder)?,
+            Some(query) if plan.reading == Reading::Mixed => self.mixed_query(&query, &answer)?,
             Some(query) => self.composed_query(&query, &answer),
         };
         let mut inputs = None;
@@ -231,7 +227,7 @@ impl Ranker {
             true => None,
             false => {
                 self.weigh(&answer, &stem_of, &mut terms);
-                let compared = self.compared(options, whole);
+                let compared = Compared::of(plan.query_vector, whole);
                 let (head, shape) = (&self.head.deep, self.shape);
                 if store.can_score() {
                     inputs = Some(DeepInputs {
@@ -254,7 +250,7 @@ impl Ranker {
         let lexical = LexicalQuery::new(parts, &stem_of, &answer, self.window, frequency);
         let query = RankQuery {
             text: text.to_owned(),
-            options: *options,
+            plan: plan.clone(),
             terms,
             coverage,
             deep,
@@ -264,20 +260,6 @@ impl Ranker {
             words,
         };
         Ok((query, answer.numbers))
-    }
-
-    /// Whether documents' vectors are compared with one vector of the query.
-    pub(crate) fn compares_whole(&self, options: &Options) -> bool {
-        self.head.deep.query_vector == QueryVector::Whole || options.variant == Variant::OneVector
-    }
-
-    /// What documents' vectors are compared with.
-    fn compared(&self, options: &Options, whole: Option<Vec<u32>>) -> Compared {
-        match (self.compares_whole(options), whole) {
-            (false, _) => Compared::Terms,
-            (true, Some(whole)) => Compared::Vector(whole),
-            (true, None) => Compared::Sum,
-        }
     }
 
     /// The stems to look up, and for each word of the query the place of its stem among them: those of the lexical part

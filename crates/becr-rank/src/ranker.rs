@@ -24,6 +24,8 @@ pub struct Ranker {
     /// Largest distance of the words of a pair in the lexical features.
     pub(crate) window: usize,
     pub(crate) documents: Documents,
+    /// The index has no token groups to compose queries of.
+    pub(crate) encoded_only: bool,
     /// What mixes the words of composed queries.
     pub(crate) mixing: Option<Mixing>,
 }
@@ -67,6 +69,7 @@ impl Ranker {
             analyzer: Analyzer::default(),
             lexical,
             documents: Documents::Encoded,
+            encoded_only: false,
             mixing: None,
         })
     }
@@ -84,6 +87,14 @@ impl Ranker {
             documents: header.documents,
             ..Self::new(head, header.shape, pieces)?
         })
+    }
+
+    /// For an index that was built for encoded queries alone: it has no token groups to compose a query of.
+    pub fn encoded_only(self) -> Self {
+        Self {
+            encoded_only: true,
+            ..self
+        }
     }
 
     /// The head.

@@ -4,7 +4,7 @@ use crate::query::QueryTerm;
 use crate::{RankError, RankQuery, RankWorkspace, Ranker};
 use becr_footprint::lsh::dot;
 use becr_footprint::{CompositeQuery, DocumentTokens, GroupWeight, VectorDocument};
-use becr_model::Similarity;
+use becr_model::{QueryVector, Similarity};
 
 /// A document in vectors.
 pub struct RawVectors<'a> {
@@ -69,7 +69,7 @@ impl Ranker {
         uses: &[Vec<GroupWeight>],
         whole: Option<&[f32]>,
     ) -> Vec<(f32, Vec<f32>)> {
-        let is_whole = self.compares_whole(&query.options());
+        let is_whole = query.plan.query_vector == QueryVector::Whole;
         if let (true, Some(whole)) = (is_whole, whole) {
             return vec![(1.0, unit(whole))];
         }

@@ -1,9 +1,10 @@
 //! Scoring candidates, document by document.
 
 use crate::deep::DeepQuery;
-use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, Scan};
+use crate::lexical::{COUNT, FIRST_STAGE, FirstStageScale, SUM_BM25, Scan};
+use crate::list::{ListRules, Row};
 use crate::vector::Related;
-use crate::{RankError, RankQuery, Ranker};
+use crate::{RankError, RankQuery, Ranker, Scorer};
 use becr_footprint::{DocumentLayout, DocumentTokens, TiledDocument, Workspace};
 use becr_store::{DocumentStore, Documents, FetchBuffer, FoundRecord, Record};
 use std::ops::ControlFlow;
@@ -129,48 +130,33 @@ impl Ranker {
     where
         S: DocumentStore + ?Sized,
     {
-        let mut scored = vec![None; candidates.len()];
         let rules = self.list_rules(query, candidates);
         let begun = Instant::now();
-        let scale = FirstStageScale::new(candidates);
-        let first_stage = |candidate: &Candidate<'_>| scale.value(candidate.first_stage);
-        let remote = self.remote_rows(query, store, candidates, rules.as_ref(), first_stage)?;
-        if let Some((rows, means)) = remote {
-            let rows = match &rules {
-                Some(rules) => self.finish(query, rules, rows, &means).rows,
-                None => rows,
-            };
-            for row in rows {
-                scored[row.place] = Some(row.sums.scored(row.number));
+        let list = match self.remote_rows(query, store, candidates, &rules)? {
+            Some((rows, means)) => {
+                let list = self.finish(query, &rules, rows, &means);
+                work.buffers.timing = ScoreTiming {
+                    deep: begun.elapsed(),
+                    ..ScoreTiming::default()
+                };
+                list
             }
-            work.buffers.timing = ScoreTiming {
-                deep: begun.elapsed(),
-                ..ScoreTiming::default()
-            };
-            return Ok(scored);
+            None => self.list(query, store, candidates, &rules, work, |_, _, _| {})?,
+        };
+        let mut scored = vec![None; candidates.len()];
+        for row in list.rows {
+            scored[row.place] = Some(row.sums.scored(row.number));
         }
-        if let Some(rules) = rules {
-            let list = self.list(query, store, candidates, &rules, work, |_, _, _| {})?;
-            for row in list.rows {
-                scored[row.place] = Some(row.sums.scored(row.number));
-            }
-            return Ok(scored);
-        }
-        self.each(store, candidates, work, |turn, buffers| {
-            let candidate = &candidates[turn.place];
-            let sums = self.sums(query, &turn, candidate, buffers)?;
-            scored[turn.place] = Some(sums.scored(candidate.number));
-            Ok::<(), RankError>(())
-        })?;
         Ok(scored)
     }
 
     /// Reads and checks the candidates' records one after the other and visits each while it is in the cache. The
-    /// first stage's feature is set already. Returns the place of the first candidate that has no record, if there is one.
+    /// first stage's feature is set already, by the `scale` of the list that the candidates are from. Returns the place of the first candidate that has no record, if there is one.
     pub(crate) fn each<S, E>(
         &self,
         store: &S,
         candidates: &[Candidate<'_>],
+        scale: &FirstStageScale,
         work: &mut RankWorkspace,
         mut visit: impl FnMut(Turn<'_>, &mut Buffers) -> Result<(), E>,
     ) -> Result<Option<usize>, E>
@@ -191,7 +177,6 @@ impl Ranker {
         buffers.timing = ScoreTiming::default();
         let mut waiting = Instant::now();
         let numbers: Vec<u64> = candidates.iter().map(|c| c.number).collect();
-        let scale = FirstStageScale::new(candidates);
         let (mut missing, mut fault) = (None, None);
         let mut chunk = |first: usize, found: &[Option<FoundRecord<'_>>]| -> Result<(), E> {
             buffers.timing.fetch += waiting.elapsed();
@@ -259,53 +244,66 @@ impl Ranker {
         )?))
     }
 
-    /// The parts of a document's score. What they were made of stays in the buffers.
-    pub(crate) fn sums(
+    /// What a candidate's score is made of before the list is known, by the one way there is: local or remote, list-wise
+    /// or not. The numbers behind it stay in the buffers.
+    pub(crate) fn row(
         &self,
         query: &RankQuery,
+        rules: &ListRules<'_>,
         turn: &Turn<'_>,
         candidate: &Candidate<'_>,
         buffers: &mut Buffers,
-    ) -> Result<Sums, RankError> {
-        let without = query.options.without;
+    ) -> Result<Row, RankError> {
+        let without = query.plan.without;
+        let is_composite = query.plan.scorer == Scorer::Composite;
         let mut sums = Sums::default();
         let begun = Instant::now();
-        if !without.lexi && !self.lexical.is_empty() {
+        let has_features = is_composite && !without.lexi && !self.lexical.is_empty();
+        if rules.own_bm25 || has_features && self.reads_words {
             let Buffers { scan, lexical, .. } = buffers;
-            if self.reads_words {
-                scan.features(&query.lexical, turn.record.forward(), lexical);
-            }
-            sums.lexi = self.lexi(lexical);
+            scan.features(&query.lexical, turn.record.forward(), lexical);
+        }
+        if has_features {
+            sums.lexi = match rules.own_bm25 {
+                true => self.lexi_but_first_stage(&buffers.lexical),
+                false => self.lexi(&buffers.lexical),
+            };
         }
         let lexical_done = Instant::now();
         buffers.timing.lexical += lexical_done - begun;
-        if !without.deep {
-            sums.deep = self.deep(query, turn, buffers)?;
+        let mut vector = None;
+        if let Some(deep) = query.deep.as_ref().filter(|_| !without.deep) {
+            match query.plan.scorer {
+                Scorer::Composite => self.log_sums(deep, turn, buffers)?,
+                Scorer::OneVector => deep.vector.relate(&turn.record, &mut buffers.related),
+            }
+            vector = deep.vector.similarity(&turn.record, &buffers.related);
+            if is_composite {
+                sums.deep = deep.score(&buffers.log_sums) + self.document_vector(vector);
+            }
         }
         buffers.timing.deep += lexical_done.elapsed();
-        if !without.others {
+        if is_composite && !without.others {
             self.named_features(query, &turn.record, candidate, &mut buffers.named);
             sums.others = self.others(&turn.record, &buffers.named);
         }
-        Ok(sums)
+        Ok(Row {
+            place: turn.place,
+            number: candidate.number,
+            sums,
+            vector: vector.filter(|vector| vector.is_finite()),
+            first_stage: buffers.lexical[FIRST_STAGE],
+            bm25: buffers.lexical[SUM_BM25],
+            likeness: None,
+        })
     }
 
-    pub(crate) fn deep(
-        &self,
-        query: &RankQuery,
-        turn: &Turn<'_>,
-        buffers: &mut Buffers,
-    ) -> Result<f64, RankError> {
-        let Some(deep) = &query.deep else {
-            return Ok(0.0);
-        };
-        self.log_sums(deep, turn, buffers)?;
-        let vector = self.head.deep.document_vector.as_ref();
-        let similarity = vector.and_then(|feature| {
-            let similarity = deep.vector.similarity(&turn.record, &buffers.related)?;
-            Some(f64::from(feature.contribution(similarity)))
-        });
-        Ok(deep.score(&buffers.log_sums) + similarity.unwrap_or(0.0))
+    /// The document-vector feature, weighted; 0 if the head does not use it or the document has no token.
+    fn document_vector(&self, similarity: Option<f32>) -> f64 {
+        let feature = self.head.deep.document_vector.as_ref().zip(similarity);
+        feature.map_or(0.0, |(feature, similarity)| {
+            f64::from(feature.contribution(similarity))
+        })
     }
 
     /// Relates and pools a document; the log-sums, `[layer][term][kernel]`, are in the buffers.

@@ -4,6 +4,7 @@ use crate::RankError;
 use crate::query::{GroupUse, QueryTerm};
 use becr_footprint::lsh::dot;
 use becr_footprint::{DocumentTokens, Relative, unpack};
+use becr_model::QueryVector;
 use becr_store::{Record, Shape, u32s};
 
 /// A query as documents' vectors are compared with it: v = Σ_i ω̂_i Σ_t w_it · cos(e_t, mean) at the last layer, or the
@@ -23,6 +24,17 @@ pub(crate) enum Compared {
     Sum,
     /// This vector, as records have documents' means: packed, or its footprint.
     Vector(Vec<u32>),
+}
+
+impl Compared {
+    /// `whole` is the vector of the whole query, if the encoder or a mixer gave one.
+    pub(crate) fn of(query_vector: QueryVector, whole: Option<Vec<u32>>) -> Self {
+        match (query_vector, whole) {
+            (QueryVector::Terms, _) => Self::Terms,
+            (QueryVector::Whole, Some(whole)) => Self::Vector(whole),
+            (QueryVector::Whole, None) => Self::Sum,
+        }
+    }
 }
 
 /// Cosines estimated from footprints.

@@ -1,7 +1,7 @@
 //! What a query is taken apart into, and what of it the token store has.
 
 use crate::{Error, View};
-use becr_rank::{MAX_QUERY_WORDS, Variant};
+use becr_rank::{MAX_QUERY_WORDS, RankOptions};
 use becr_store::{DocumentStore, FetchBuffer, Question};
 use becr_text::groups::{Query, TokenGroup};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct DecomposedGroup {
 }
 
 impl View {
-    /// Takes a query apart and says what of it the token store has.
+    /// Takes a query apart, as one that is composed, and says what of it the token store has.
     pub fn decomposition(&self, query: &str) -> Result<QueryDecomposition, Error> {
         let ranker = self.ranker()?;
         let snapshot = self.snapshot()?;
@@ -36,7 +36,8 @@ impl View {
             .map(|word| word.text)
             .take(MAX_QUERY_WORDS)
             .collect();
-        let decomposed = Query::from_words(&words, &ranker.decomposition(Variant::Becr));
+        let plan = ranker.plan(&RankOptions::composed())?;
+        let decomposed = Query::from_words(&words, &plan.decomposition);
         let split = |word: &str| ranker.word_pieces().split_word(word);
         let question = Question {
             groups: &decomposed.groups,

@@ -15,7 +15,7 @@ pub enum Error {
     Store(#[from] becr_store::StoreError),
     /// The ranker.
     #[error(transparent)]
-    Rank(#[from] becr_rank::RankError),
+    Rank(becr_rank::RankError),
     /// A model's files.
     #[error(transparent)]
     Model(#[from] becr_model::ModelError),
@@ -139,6 +139,15 @@ pub enum Error {
     /// Options that contradict each other.
     #[error("{0}")]
     Options(&'static str),
+}
+
+impl From<becr_rank::RankError> for Error {
+    fn from(error: becr_rank::RankError) -> Self {
+        match error {
+            becr_rank::RankError::Options(reason) => Self::Options(reason),
+            error => Self::Rank(error),
+        }
+    }
 }
 
 impl Error {

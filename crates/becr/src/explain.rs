@@ -121,7 +121,7 @@ impl View {
         let layers = self.state().opened.files.layers()?;
         Ok(ExplainAnswer {
             query: query.to_owned(),
-            mode: ranking.options().mode,
+            mode: ranking.plan().mode(),
             terms: answer.query.terms().to_vec(),
             coverage: answer.coverage(),
             layers,

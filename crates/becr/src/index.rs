@@ -340,7 +340,7 @@ impl Index {
     pub fn query_mode(&self, options: &RankOptions) -> Result<QueryMode, Error> {
         let opened = self.opened()?;
         let ranker = opened.ranker(&self.inner.options)?;
-        Ok(opened.options(&ranker, options)?.mode)
+        Ok(opened.plan(&ranker, options)?.mode())
     }
 
     /// Numbers of the documents, by name, that the head gives no weight: they do not count.

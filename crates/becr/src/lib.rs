@@ -90,7 +90,8 @@ pub use becr_index::{
 };
 pub use becr_model::{Head, Model, QueryMode};
 pub use becr_rank::{
-    ANCHOR_WEIGHT, Explanation, ListParts, Part, Parts, PartsRow, Scored, Shading, Variant,
+    ANCHOR_WEIGHT, Explanation, ListParts, Part, Parts, PartsRow, RankOptions, Scored, Scorer,
+    Shading, Variant,
 };
 pub use becr_store::{Documents, Text};
 pub use build::Build;
@@ -99,7 +100,7 @@ pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};
 pub use generation::Generation;
 pub use index::{Index, OpenOptions};
-pub use options::{Details, RankOptions, SearchOptions};
+pub use options::{Details, SearchOptions};
 pub use reasons::{Reasons, label, plain};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};

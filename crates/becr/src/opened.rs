@@ -9,7 +9,7 @@ use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
 use becr_model::{Head, QueryMode};
-use becr_rank::{MixedQuery, RankWorkspace, Ranker};
+use becr_rank::{MixedQuery, QueryPlan, RankError, RankWorkspace, Ranker};
 use becr_store::StoreContents;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -151,22 +151,12 @@ impl Opened {
         None
     }
 
-    /// How a query is read and scored on this index. An index for encoded queries alone has no token groups to compose
-    /// others of.
-    pub(crate) fn options(
-        &self,
-        ranker: &Ranker,
-        asked: &RankOptions,
-    ) -> Result<becr_rank::Options, Error> {
-        let default = match self.manifest.mode {
-            QueryMode::Encoded => QueryMode::Encoded,
-            QueryMode::Composed => ranker.head().mode.unwrap_or_default(),
-        };
-        let options = asked.resolve(default)?;
-        match self.manifest.mode == QueryMode::Encoded && !options.is_encoded() {
-            true => Err(Error::EncodedOnly(self.dir.clone())),
-            false => Ok(options),
-        }
+    /// How a query is read and scored on this index.
+    pub(crate) fn plan(&self, ranker: &Ranker, asked: &RankOptions) -> Result<QueryPlan, Error> {
+        ranker.plan(asked).map_err(|error| match error {
+            RankError::EncodedOnly => Error::EncodedOnly(self.dir.clone()),
+            error => error.into(),
+        })
     }
 
     /// The head that the index is ranked with.
@@ -189,7 +179,11 @@ impl Opened {
         let head = self.head(options)?;
         let pieces = self.files.word_pieces()?;
         let ranker = Ranker::for_store(self.store()?.header(), head, pieces)?;
-        let ranker = Arc::new(self.mixing(ranker)?);
+        let ranker = match self.manifest.mode {
+            QueryMode::Encoded => ranker.encoded_only(),
+            QueryMode::Composed => self.mixing(ranker)?,
+        };
+        let ranker = Arc::new(ranker);
         *held = Some(ranker.clone());
         Ok(ranker)
     }

@@ -1,55 +1,11 @@
-//! How to search and rank.
+//! How to search. How to rank is [`RankOptions`], which the ranker defines.
 
-use crate::Error;
-use becr_rank::{Options, Parts, QueryMode, Variant};
-
-/// How candidates are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct RankOptions {
-    /// How the query is read; `None` as the index and its model say ([`Index::query_mode`](crate::Index::query_mode)).
-    pub mode: Option<QueryMode>,
-    /// What a composed query is composed of, the paper's ablation; or the one-vector score to compare with.
-    pub variant: Variant,
-    /// Parts of the score that are left out.
-    pub without: Parts,
-    /// The weight of [`Variant::OneVector`], in the place of the head's.
-    pub anchor_weight: Option<f32>,
-}
-
-impl RankOptions {
-    /// The same as the ranker says it; `default` is how the index has queries read.
-    pub(crate) fn resolve(&self, default: QueryMode) -> Result<Options, Error> {
-        let mode = match (self.variant, self.mode) {
-            (Variant::WholeQuery, Some(QueryMode::Composed)) => {
-                return Err(Error::Options(
-                    "becr-minus is another name for the mode encoded: leave the mode or the variant at its default",
-                ));
-            }
-            (Variant::WholeQuery, _) => QueryMode::Encoded,
-            (Variant::Becr | Variant::OneVector, mode) => mode.unwrap_or(default),
-            (_, Some(QueryMode::Encoded)) => {
-                return Err(Error::Options(
-                    "an encoded query is not composed of token groups: leave the variant at its default",
-                ));
-            }
-            _ => QueryMode::Composed,
-        };
-        if self.anchor_weight.is_some_and(|weight| !weight.is_finite()) {
-            return Err(Error::Options(
-                "the weight of the one-vector score must be a finite number",
-            ));
-        }
-        Ok(Options {
-            mode,
-            variant: self.variant,
-            without: self.without,
-            anchor_weight: self.anchor_weight,
-        })
-    }
-}
+use crate::{Error, RankOptions};
+use serde::{Deserialize, Serialize};
 
 /// How to search.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SearchOptions {
     /// How many results.
     pub k: usize,
@@ -62,7 +18,8 @@ pub struct SearchOptions {
 }
 
 /// What to tell of a result. Each costs a little.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Details {
     /// Its title.
     pub title: bool,
@@ -83,6 +40,17 @@ impl SearchOptions {
             rank: None,
             ..Self::default()
         }
+    }
+
+    /// Refuses options that contradict each other or ask for nothing.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.k == 0 {
+            return Err(Error::Options("k: ask for at least one result"));
+        }
+        if self.depth == 0 {
+            return Err(Error::Options("depth: ask for at least one candidate"));
+        }
+        self.rank.as_ref().map_or(Ok(()), |rank| Ok(rank.check()?))
     }
 }
 

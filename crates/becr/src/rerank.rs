@@ -3,7 +3,10 @@
 use crate::{Error, Generation, RankOptions, View};
 use becr_encoder::Encoder;
 use becr_index::first_stage::Hit;
-use becr_rank::{EncodedQuery, Explanation, ListParts, RankQuery, RankWorkspace, Ranker, Scored};
+use becr_model::QueryMode;
+use becr_rank::{
+    EncodedQuery, Explanation, ListParts, QueryPlan, RankQuery, RankWorkspace, Ranker, Scored,
+};
 use becr_store::DocumentStore;
 use serde::Serialize;
 use std::fmt;
@@ -172,15 +175,15 @@ impl View {
     pub(crate) fn ranking(&self, options: &RankOptions) -> Result<Ranking<'_>, Error> {
         let ranker = self.ranker()?;
         let state = self.state();
-        let resolved = state.opened.options(&ranker, options)?;
-        let encoder = match resolved.is_encoded() {
-            true => Some(state.options.encoder_of(&state.opened)?),
-            false => None,
+        let plan = state.opened.plan(&ranker, options)?;
+        let encoder = match plan.mode() {
+            QueryMode::Encoded => Some(state.options.encoder_of(&state.opened)?),
+            QueryMode::Composed => None,
         };
         Ok(Ranking {
             view: self,
             ranker,
-            options: resolved,
+            plan,
             encoder,
         })
     }
@@ -190,15 +193,15 @@ impl View {
 pub(crate) struct Ranking<'v> {
     pub(crate) view: &'v View,
     pub(crate) ranker: Arc<Ranker>,
-    options: becr_rank::Options,
+    plan: QueryPlan,
     /// Reads whole queries.
     encoder: Option<Arc<Encoder>>,
 }
 
 impl Ranking<'_> {
     /// How queries are read and scored.
-    pub(crate) fn options(&self) -> becr_rank::Options {
-        self.options
+    pub(crate) fn plan(&self) -> &QueryPlan {
+        &self.plan
     }
 
     pub(crate) fn rank(
@@ -291,7 +294,7 @@ impl Ranking<'_> {
         };
         let encoder = self.encoder.is_some().then_some(&whole as _);
         let ranker = &self.ranker;
-        Ok(ranker.query_for(snapshot, text, ids, &self.options, encoder)?)
+        Ok(ranker.query_for(snapshot, text, ids, &self.plan, encoder)?)
     }
 
     /// Takes the scores of the candidates at `wanted` apart, in their order.

@@ -10,7 +10,7 @@ use crate::random::Random;
 use anyhow::{Context, bail, ensure};
 use becr_footprint::DocumentLayout;
 use becr_model::{Feature, Head};
-use becr_rank::{Candidate, RankWorkspace, Ranker, Scored};
+use becr_rank::{Candidate, RankOptions, RankWorkspace, Ranker, Scored};
 use becr_redis::{Options, Store, Traffic, export};
 use becr_store::{DocumentStore, Header, NewDocument, Shape, StoreError};
 use becr_text::groups::TokenGroup;
@@ -197,7 +197,13 @@ fn rank(
     work: &mut RankWorkspace,
 ) -> anyhow::Result<Vec<Option<Scored>>> {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let (query, numbers) = ranker.query_for(store, QUERY, &ids, &Default::default(), None)?;
+    let (query, numbers) = ranker.query_for(
+        store,
+        QUERY,
+        &ids,
+        &ranker.plan(&RankOptions::composed())?,
+        None,
+    )?;
     let numbered = numbers.into_iter().enumerate();
     let candidates = numbered.map(|(place, number)| {
         Ok(Candidate {

@@ -3,7 +3,7 @@
 use crate::{TrainError, Validation, ValidationQuery};
 use becr_eval::{Run, Scope, evaluate, parse_measures};
 use becr_lmdb::Store;
-use becr_rank::{Candidate, Options, RankError, RankWorkspace, Ranker, Scored};
+use becr_rank::{Candidate, RankError, RankOptions, RankWorkspace, Ranker, Scored};
 use rayon::prelude::*;
 
 /// Mean nDCG@10 over all validation queries; one without candidates counts as 0.
@@ -42,7 +42,7 @@ fn scores(
     work: &mut RankWorkspace,
 ) -> Result<Vec<f32>, TrainError> {
     let snapshot = store.snapshot()?;
-    let asked = ranker.query(&snapshot, &query.query, &Options::default(), None)?;
+    let asked = ranker.query(&snapshot, &query.query, &RankOptions::composed(), None)?;
     let candidates: Vec<_> = query
         .candidates
         .iter()

@@ -6,10 +6,10 @@ use super::at_least_one;
 #[cfg(feature = "redis")]
 use crate::cluster;
 use crate::commands::demo;
-use crate::ranking::Mode;
+use crate::ranking::modes;
 use crate::{models, output, supervise};
 use anyhow::Context;
-use becr::{Index, OpenOptions};
+use becr::{Index, OpenOptions, QueryMode};
 use becr_server::log::{self, LogFormat};
 use becr_server::{Server, Settings, UpstreamSettings};
 use std::io::Write;
@@ -73,8 +73,8 @@ pub(crate) struct Args {
     )]
     listen: SocketAddr,
     /// How queries are read unless a request says otherwise [default: as each index says]
-    #[arg(long, value_enum, env = "BECR_SERVE_MODE")]
-    mode: Option<Mode>,
+    #[arg(long, value_parser = modes(), env = "BECR_SERVE_MODE")]
+    mode: Option<QueryMode>,
     /// How many candidates of the first stage are re-ranked unless a request says otherwise.
     #[arg(long, value_parser = at_least_one, default_value = "150", env = "BECR_SERVE_DEPTH")]
     depth: usize,
@@ -270,7 +270,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         candidates: args.candidates,
         text_tokens: args.text_tokens,
         cache_bytes: args.cache_bytes,
-        mode: args.mode.map(Into::into),
+        mode: args.mode,
         depth: args.depth,
         writable: args.writable,
         read_token: args.read_token.clone(),

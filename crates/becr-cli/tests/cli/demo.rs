@@ -63,7 +63,7 @@ fn the_demo_searches_and_measures_and_its_index_lives_on() {
         assert!(marked.all(|word| word.len() > 3), "{mode}: {found}");
     }
     // The whole query through the bundled encoder.
-    let minus = ["search", "sample.becr", "quokka", "--variant", "becr-minus"];
+    let minus = ["search", "sample.becr", "quokka", "--mode", "encoded"];
     assert!(run(folder.path(), &minus).stdout.contains("[new]"));
 }
 

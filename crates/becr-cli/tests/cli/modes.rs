@@ -1,4 +1,4 @@
-//! `--mode`, `--variant one-vector` and heads that go by the list, through the command.
+//! `--mode`, `--scorer one-vector` and heads that go by the list, through the command.
 
 use crate::becr;
 use crate::full::{corpus, digest, index, run};
@@ -76,8 +76,6 @@ fn an_index_for_encoded_queries_alone() {
     };
     let encoded = search("index", &["--mode", "encoded", "--without", "lexi"]);
     assert_eq!(search("small", &["--without", "lexi"]), encoded);
-    let minus = ["--variant", "becr-minus", "--without", "lexi"];
-    assert_eq!(search("small", &minus), encoded);
     assert_ne!(search("index", &["--without", "lexi"]), encoded);
     let why = run(
         folder,
@@ -211,8 +209,8 @@ fn the_head_decides_the_mode() {
     assert_eq!(rerank(folder, &composed), rerank(folder, &[]));
     refused(
         folder,
-        "search index river --mode composed --variant becr-minus",
-        &["another name for the mode encoded"],
+        "search index river --mode encoded --variant no-pairs",
+        &["is not composed of token groups"],
     );
 }
 
@@ -221,7 +219,7 @@ fn the_one_vector_score() {
     let folder = ranked();
     let folder = folder.path();
     first_stage(folder, "index");
-    let one = |more: &[&str]| rerank(folder, &[&["--variant", "one-vector"], more].concat());
+    let one = |more: &[&str]| rerank(folder, &[&["--scorer", "one-vector"], more].concat());
     let runs = [
         one(&[]),
         one(&["--mode", "encoded"]),
@@ -243,7 +241,7 @@ fn the_one_vector_score() {
         "river bank",
         "d3",
         "--all",
-        "--variant",
+        "--scorer",
         "one-vector",
     ];
     let why = run(folder, &why).stdout;
@@ -254,8 +252,8 @@ fn the_one_vector_score() {
     refused(
         folder,
         "search index river --weight 2",
-        &["--variant one-vector"],
+        &["the scorer one-vector"],
     );
-    let weight = "search index river --variant one-vector --weight nan";
+    let weight = "search index river --scorer one-vector --weight nan";
     refused(folder, weight, &["finite number"]);
 }

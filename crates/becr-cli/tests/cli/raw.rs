@@ -289,7 +289,7 @@ fn what_has_no_vectors_to_compare_is_said() {
     for (index, more, told) in [
         (
             "index",
-            &["--variant", "one-vector"][..],
+            &["--scorer", "one-vector"][..],
             "one-vector compares none",
         ),
         ("words", &[], "build it without --no-text"),

@@ -35,7 +35,7 @@ fn search(folder: &Path, index: &str, more: &[&str]) -> serde_json::Value {
 fn vectors_alone_rank_as_vectors_do_beside_footprints() {
     let folder = both();
     let folder = folder.path();
-    let one_vector = ["--variant", "one-vector"];
+    let one_vector = ["--scorer", "one-vector"];
     assert_eq!(
         search(folder, "vectors", &one_vector),
         search(folder, "whole", &one_vector)

@@ -180,7 +180,7 @@ class Index:
         *,
         depth: int = 150,
         mode: str | None = None,
-        variant: str | None = None,
+        scorer: str | None = None,
         without: Iterable[str] = (),
         weight: float | None = None,
         first_stage: bool = False,
@@ -196,7 +196,7 @@ class Index:
             k=k,
             depth=depth,
             mode=mode,
-            variant=variant,
+            scorer=scorer,
             without=list(without),
             weight=weight,
             first_stage=first_stage,
@@ -210,7 +210,7 @@ class Index:
         candidates: Mapping[str, float | None] | Iterable[str | tuple[str, float | None] | Mapping[str, Any]],
         *,
         mode: str | None = None,
-        variant: str | None = None,
+        scorer: str | None = None,
         without: Iterable[str] = (),
         weight: float | None = None,
         budget: int = BUDGET,
@@ -219,12 +219,12 @@ class Index:
 
         Candidates are a dict of ids to scores, or an iterable of ids, of (id, score) pairs, or of dicts with `id` and, if
         there are any, `score`, `title`, `text` and `features`. The text of a document that the index does not have is
-        encoded, at most `budget` WordPieces for a query, and kept for the next one. `variant` is one of the paper's
-        ablations, or "one-vector", the score to compare with; `without` names parts of the score to leave out: "deep",
+        encoded, at most `budget` WordPieces for a query, and kept for the next one. `scorer` is "composite" or
+        "one-vector", the score to compare with, whose cosine has `weight`; `without` names parts of the score to leave out: "deep",
         "lexi", "others".
         """
         return self._native.rerank(
-            query, candidates, mode=mode, variant=variant, without=list(without), weight=weight, budget=budget
+            query, candidates, mode=mode, scorer=scorer, without=list(without), weight=weight, budget=budget
         )
 
     def search_all(
@@ -261,14 +261,14 @@ class Index:
         *,
         depth: int = 150,
         mode: str | None = None,
-        variant: str | None = None,
+        scorer: str | None = None,
         without: Iterable[str] = (),
         weight: float | None = None,
     ) -> Explanation:
         """Takes the scores of documents apart, as they stand among `depth` candidates of the first stage."""
         ids = [documents] if isinstance(documents, str) else list(documents)
         answer = self._native.explain(
-            query, ids, depth=depth, mode=mode, variant=variant, without=list(without), weight=weight
+            query, ids, depth=depth, mode=mode, scorer=scorer, without=list(without), weight=weight
         )
         return Explanation.of_json(answer)
 

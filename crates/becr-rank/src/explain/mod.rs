@@ -11,10 +11,10 @@ mod words;
 pub use parts::{Cell, Explanation, FeaturePart, TermPart, WordPart};
 pub use rows::{ContributionRow, Part};
 
-use crate::lexical::{COUNT, FIRST_STAGE, Scan, Shares, first_stage, place};
-use crate::list::ListRules;
-use crate::score::{Buffers, Sums, Turn};
-use crate::{Candidate, QueryTerm, RankError, RankQuery, RankWorkspace, Ranker};
+use crate::lexical::{COUNT, FIRST_STAGE, Scan, Shares, place};
+use crate::list::Row;
+use crate::score::{Buffers, Turn};
+use crate::{Candidate, QueryTerm, RankError, RankQuery, RankWorkspace, Ranker, Scorer};
 use becr_model::Feature;
 use becr_store::DocumentStore;
 use relative::{AverageCandidate, Relative};
@@ -35,9 +35,6 @@ struct Draft {
     named: Vec<Option<f32>>,
     cls: f32,
 }
-
-/// Explanations by place in the list of candidates.
-type Explained = Vec<(usize, Explanation)>;
 
 impl Ranker {
     /// Takes the score of the candidate at place `which` apart. The whole list is asked for because scores are
@@ -77,95 +74,58 @@ impl Ranker {
                 candidates: candidates.len(),
             });
         }
-        let explained = match self.list_rules(query, candidates) {
-            Some(rules) => self.explain_list(query, store, candidates, which, &rules, work)?,
-            None => self.explain_alone(query, store, candidates, which, work)?,
+        let rules = self.list_rules(query, candidates);
+        // Where scores are not relative to the list, the other candidates need not be looked at.
+        let wanted: Vec<Candidate<'_>>;
+        let looked_at = match rules.is_list_wise {
+            true => candidates,
+            false => {
+                wanted = which.iter().map(|&which| candidates[which]).collect();
+                &wanted
+            }
         };
-        let find = |&which: &usize| {
-            let found = explained.iter().find(|(place, _)| *place == which);
-            let missing = RankError::NoDocument(candidates[which].number);
-            found.map(|(_, one)| one.clone()).ok_or(missing)
-        };
-        which.iter().map(find).collect()
-    }
-
-    /// Scores that are relative to the list by the first stage's feature alone: the others need not be looked at.
-    fn explain_alone<S>(
-        &self,
-        query: &RankQuery,
-        store: &S,
-        candidates: &[Candidate<'_>],
-        which: &[usize],
-        work: &mut RankWorkspace,
-    ) -> Result<Explained, RankError>
-    where
-        S: DocumentStore + ?Sized,
-    {
-        let alone: Vec<Candidate<'_>> = which.iter().map(|&which| candidates[which]).collect();
-        let mut explained = Vec::with_capacity(which.len());
-        self.each(store, &alone, work, |turn, buffers| {
-            let (which, candidate) = (which[turn.place], &alone[turn.place]);
-            buffers.lexical[FIRST_STAGE] = first_stage(candidates, which);
-            let sums = self.sums(query, &turn, candidate, buffers)?;
-            let draft = Draft::of(query, &turn, buffers);
-            let relative = Relative::to_nothing();
-            let explanation = self.explanation(query, candidate.number, &sums, &draft, &relative);
-            explained.push((which, explanation));
-            Ok::<(), RankError>(())
-        })?;
-        Ok(explained)
-    }
-
-    fn explain_list<S>(
-        &self,
-        query: &RankQuery,
-        store: &S,
-        candidates: &[Candidate<'_>],
-        which: &[usize],
-        rules: &ListRules<'_>,
-        work: &mut RankWorkspace,
-    ) -> Result<Explained, RankError>
-    where
-        S: DocumentStore + ?Sized,
-    {
-        let mut drafts: Vec<Option<Draft>> = Vec::with_capacity(candidates.len());
+        let is_wanted = |place: usize| !rules.is_list_wise || which.contains(&place);
+        let mut drafts: Vec<Option<Draft>> = Vec::with_capacity(looked_at.len());
         let mut average = AverageCandidate::default();
         let vector = self.head.deep.document_vector.as_ref();
         let list = self.list(
             query,
             store,
-            candidates,
-            rules,
+            looked_at,
+            &rules,
             work,
             |turn, buffers, row| {
                 if rules.scale.is_some() {
                     let contribution = row.vector.and_then(|value| Some((vector?, value)));
                     average.add(row.sums.deep, &buffers.log_sums, contribution);
                 }
-                let is_wanted = which.contains(&row.place);
-                drafts.push(is_wanted.then(|| Draft::of(query, turn, buffers)));
+                drafts.push(is_wanted(row.place).then(|| Draft::of(query, turn, buffers)));
             },
         )?;
-        let rows = list.rows.iter().zip(&drafts);
-        let explain = |(row, draft): (_, &Option<Draft>)| {
-            let relative = Relative::new(rules, &list, row, &average);
-            let draft = draft.as_ref()?;
-            let explanation = self.explanation(query, row.number, &row.sums, draft, &relative);
-            Some((row.place, explanation))
+        let explained = |(at, &place): (usize, &usize)| {
+            let place = if rules.is_list_wise { place } else { at };
+            let mut rows = list.rows.iter().zip(&drafts);
+            let (row, draft) = rows.find(|(row, _)| row.place == place)?;
+            let relative = Relative::new(query, &rules, &list, row, &average);
+            Some(self.explanation(query, row, draft.as_ref()?, &relative))
         };
-        Ok(rows.filter_map(explain).collect())
+        let explain = |(at, place): (usize, &usize)| {
+            let missing = RankError::NoDocument(candidates[*place].number);
+            explained((at, place)).ok_or(missing)
+        };
+        which.iter().enumerate().map(explain).collect()
     }
 
     fn explanation(
         &self,
         query: &RankQuery,
-        number: u64,
-        sums: &Sums,
+        row: &Row,
         draft: &Draft,
         relative: &Relative<'_>,
     ) -> Explanation {
-        let without = query.options.without;
-        let is_whole = !relative.is_one_vector();
+        let without = query.plan.without;
+        let sums = &row.sums;
+        let is_whole = query.plan.scorer == Scorer::Composite;
         let deep = query.deep.as_ref().filter(|_| !without.deep);
         let terms = deep.filter(|_| is_whole).map_or(Vec::new(), |deep| {
             self.terms(query, &deep.weights, &draft.log_sums, relative)
@@ -173,7 +133,7 @@ impl Ranker {
         let vector = self.head.deep.document_vector.as_ref();
         let document_vector = deep.and_then(|_| match is_whole {
             true => Some(relative.document_vector(vector?, draft.vector)),
-            false => relative.one_vector(),
+            false => Some(relative.one_vector()),
         });
         let lexical = self.head.lexical.iter().filter(|_| is_whole);
         let mut lexical: Vec<FeaturePart> = lexical
@@ -198,7 +158,7 @@ impl Ranker {
             false => Vec::new(),
         };
         Explanation {
-            number,
+            number: row.number,
             score: sums.total(),
             deep: sums.deep,
             lexi: sums.lexi,
@@ -244,7 +204,7 @@ impl Ranker {
 impl Draft {
     fn of(query: &RankQuery, turn: &Turn<'_>, buffers: &Buffers) -> Self {
         let deep = query.deep.as_ref();
-        let deep = deep.filter(|_| !query.options.without.deep);
+        let deep = deep.filter(|_| !query.plan.without.deep);
         Self {
             log_sums: deep.map_or(Vec::new(), |_| buffers.log_sums.clone()),
             vector: deep.and_then(|deep| deep.vector.similarity(&turn.record, &buffers.related)),

@@ -1,6 +1,7 @@
 //! Contributions as they are once the list is known.
 
 use super::{Cell, FEEDBACK, FeaturePart, OWN_BM25};
+use crate::RankQuery;
 use crate::list::{List, ListRules, Row};
 use becr_model::Feature;
 
@@ -41,41 +42,34 @@ impl AverageCandidate {
 
 /// What a candidate's contributions are relative to.
 pub(super) struct Relative<'a> {
-    /// `None` if they are relative to nothing.
-    list: Option<(&'a ListRules<'a>, &'a List, &'a Row)>,
+    query: &'a RankQuery,
+    rules: &'a ListRules<'a>,
+    list: &'a List,
+    row: &'a Row,
     /// `None` if the deep part is left as it is.
     average: Option<&'a AverageCandidate>,
 }
 
 impl<'a> Relative<'a> {
-    pub(super) fn to_nothing() -> Self {
-        Self {
-            list: None,
-            average: None,
-        }
-    }
-
-    /// For a candidate of a list.
     pub(super) fn new(
+        query: &'a RankQuery,
         rules: &'a ListRules<'a>,
         list: &'a List,
         row: &'a Row,
         average: &'a AverageCandidate,
     ) -> Self {
         Self {
-            list: Some((rules, list, row)),
+            query,
+            rules,
+            list,
+            row,
             average: rules.scale.map(|_| average),
         }
     }
 
-    pub(super) fn is_one_vector(&self) -> bool {
-        self.list
-            .is_some_and(|(rules, ..)| rules.one_vector.is_some())
-    }
-
     /// What contributions to the deep sum are multiplied with.
     fn factor(&self) -> f64 {
-        self.list.map_or(1.0, |(_, list, _)| list.deep.factor)
+        self.list.deep.factor
     }
 
     /// What a kernel at a layer contributes for a term.
@@ -105,28 +99,25 @@ impl<'a> Relative<'a> {
     }
 
     /// The query's cosine in the one-vector score.
-    pub(super) fn one_vector(&self) -> Option<FeaturePart> {
-        let (rules, list, row) = self.list?;
-        let weight = rules.one_vector?;
-        let z = row.vector.map(|value| list.vector.of(f64::from(value)));
-        Some(FeaturePart {
+    pub(super) fn one_vector(&self) -> FeaturePart {
+        let z = |value: f32| self.list.vector.of(f64::from(value));
+        FeaturePart {
             name: "document_vector".into(),
-            value: row.vector,
-            standardised: z.unwrap_or(0.0) as f32,
-            weight,
-            contribution: row.sums.deep,
-        })
+            value: self.row.vector,
+            standardised: self.row.vector.map_or(0.0, z) as f32,
+            weight: self.query.plan.weight,
+            contribution: self.row.sums.deep,
+        }
     }
 
     /// What it counts that the document is like the best candidates.
     pub(super) fn feedback(&self) -> Option<FeaturePart> {
-        let (rules, list, row) = self.list?;
-        let weight = rules.feedback?.weight;
-        let z = row.likeness.map(|value| list.likeness.of(f64::from(value)));
-        let z = z.unwrap_or(0.0);
+        let weight = self.rules.feedback?.weight;
+        let z = |value: f32| self.list.likeness.of(f64::from(value));
+        let z = self.row.likeness.map_or(0.0, z);
         Some(FeaturePart {
             name: FEEDBACK.into(),
-            value: row.likeness,
+            value: self.row.likeness,
             standardised: z as f32,
             weight,
             contribution: f64::from(weight) * z,
@@ -135,12 +126,12 @@ impl<'a> Relative<'a> {
 
     /// The first stage's feature, or what takes its place.
     pub(super) fn first_stage(&self, feature: &Feature, given: f32) -> FeaturePart {
-        match self.list {
-            Some((rules, _, row)) if rules.own_bm25 => FeaturePart {
+        match self.rules.own_bm25 {
+            true => FeaturePart {
                 name: OWN_BM25.into(),
-                ..FeaturePart::new(feature, Some(row.first_stage))
+                ..FeaturePart::new(feature, Some(self.row.first_stage))
             },
-            _ => FeaturePart::new(feature, Some(given)),
+            false => FeaturePart::new(feature, Some(given)),
         }
     }
 }

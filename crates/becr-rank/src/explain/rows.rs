@@ -1,7 +1,9 @@
 //! An explanation as one table, and two of them compared.
 
 use super::{Explanation, FeaturePart, WordPart};
-use serde::Serialize;
+use crate::options::named;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 impl Explanation {
     /// The contributions as one flat table, which sums to the score: a row per query term, the document vector, the
@@ -68,7 +70,7 @@ pub struct ContributionRow {
 }
 
 /// A part of the score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// S_deep.
@@ -77,4 +79,26 @@ pub enum Part {
     Lexi,
     /// S_others.
     Others,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Deep, Self::Lexi, Self::Others];
+
+    /// `deep`, `lexi`, `others`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deep => "deep",
+            Self::Lexi => "lexi",
+            Self::Others => "others",
+        }
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        named("part", &Self::ALL, Self::name, name)
+    }
 }

@@ -19,7 +19,7 @@ impl Ranker {
                 WordPart {
                     word: word.clone(),
                     deep: terms.map(|part| part.contribution).sum(),
-                    lexi: match query.options.without.lexi {
+                    lexi: match query.plan.without.lexi {
                         true => 0.0,
                         false => self.lexical_of(shares),
                     },

@@ -2,12 +2,8 @@
 
 use crate::Candidate;
 
-/// The first stage's feature of one candidate of a list.
-pub(crate) fn first_stage(candidates: &[Candidate<'_>], which: usize) -> f32 {
-    FirstStageScale::new(candidates).value(candidates[which].first_stage)
-}
-
 /// Brings first-stage scores to 0 … 1 within a list.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct FirstStageScale {
     // Wider than the scores: the distance of two of them may be more than a 32-bit float holds.
     least: f64,

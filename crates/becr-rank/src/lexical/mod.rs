@@ -8,7 +8,7 @@ mod scan;
 mod shares;
 mod word_map;
 
-pub(crate) use first_stage::{FirstStageScale, first_stage};
+pub(crate) use first_stage::FirstStageScale;
 pub use names::LEXICAL_FEATURES;
 pub(crate) use names::{COUNT, FIRST_STAGE, SUM_BM25, place};
 pub(crate) use query::{LexicalParts, LexicalQuery};

@@ -13,23 +13,25 @@ mod standard;
 pub use parts::{ListParts, PartsRow};
 pub(crate) use standard::Standard;
 
-use crate::lexical::{FIRST_STAGE, FirstStageScale, SUM_BM25};
-use crate::options::ANCHOR_WEIGHT;
+use crate::lexical::{FIRST_STAGE, FirstStageScale};
 use crate::score::{Buffers, Sums, Turn};
 use crate::vector::Means;
-use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker, Variant};
+use crate::{Candidate, RankError, RankQuery, RankWorkspace, Ranker, Scorer};
 use becr_model::{DeepScale, Feedback};
 use becr_store::DocumentStore;
 use feedback::{Voter, feedback};
 use std::time::Instant;
 
-/// What of a list's scores is relative to it.
+/// Which parts of a list's scores are relative to it, beside the first stage's feature. With none of them, every
+/// candidate is scored by itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListRules<'h> {
+    /// Brings the first stage's scores to 0 … 1.
+    pub(crate) first_stage: FirstStageScale,
+    /// Whether the score of a candidate depends on what the others are, beside that.
+    pub(crate) is_list_wise: bool,
     pub(crate) scale: Option<&'h DeepScale>,
     pub(crate) feedback: Option<&'h Feedback>,
-    /// The weight of the one-vector score, which takes the place of everything else.
-    pub(crate) one_vector: Option<f32>,
     /// No candidate has a score of the first stage: our own BM25 takes its place.
     pub(crate) own_bm25: bool,
 }
@@ -63,30 +65,29 @@ pub(crate) struct List {
 }
 
 impl Ranker {
-    /// What of the scores of a list is relative to it beside the first stage's; `None` if nothing is.
+    /// The rules for a list: those of the head or of the one-vector score.
     pub(crate) fn list_rules(
         &self,
         query: &RankQuery,
         candidates: &[Candidate<'_>],
-    ) -> Option<ListRules<'_>> {
-        let options = query.options;
-        let is_one_vector = options.variant == Variant::OneVector;
-        if !is_one_vector && !self.head.is_list_wise() {
-            return None;
-        }
+    ) -> ListRules<'_> {
+        let plan = &query.plan;
+        let is_list_wise = plan.scorer == Scorer::OneVector || self.head.is_list_wise();
         let scored = |candidate: &Candidate<'_>| candidate.first_stage.is_some_and(f32::is_finite);
-        let weight = options.anchor_weight.or(self.head.anchor_weight);
         // Without deep terms there is no query to be near to.
-        let has_deep = query.deep.is_some() && !options.without.deep && !is_one_vector;
-        Some(ListRules {
+        let has_deep =
+            query.deep.is_some() && !plan.without.deep && plan.scorer == Scorer::Composite;
+        ListRules {
+            first_stage: FirstStageScale::new(candidates),
+            is_list_wise,
             scale: self.head.deep.scale.as_ref().filter(|_| has_deep),
             feedback: self.head.feedback.as_ref().filter(|_| has_deep),
-            one_vector: is_one_vector.then(|| weight.unwrap_or(ANCHOR_WEIGHT)),
-            own_bm25: !candidates.iter().any(scored),
-        })
+            own_bm25: is_list_wise && !candidates.iter().any(scored),
+        }
     }
 
-    /// Scores a list. `look` is shown every candidate while what its score is made of is in the buffers.
+    /// Scores a list. `look` is shown every candidate while what its score is made of is in the buffers. If the rules are not
+    /// list-wise, `candidates` may be some of the list that the rules are for.
     pub(crate) fn list<S>(
         &self,
         query: &RankQuery,
@@ -101,70 +102,26 @@ impl Ranker {
     {
         let mut rows = Vec::with_capacity(candidates.len());
         let mut means = Means::default();
-        self.each(store, candidates, work, |turn, buffers| {
-            let row = self.row(query, rules, &turn, &candidates[turn.place], buffers)?;
-            if let (Some(_), Some(deep)) = (rules.feedback, &query.deep) {
-                deep.vector
-                    .keep_mean(&turn.record, &buffers.related, &mut means);
-            }
-            look(&turn, buffers, &row);
-            rows.push(row);
-            Ok::<(), RankError>(())
-        })?;
+        self.each(
+            store,
+            candidates,
+            &rules.first_stage,
+            work,
+            |turn, buffers| {
+                let row = self.row(query, rules, &turn, &candidates[turn.place], buffers)?;
+                if let (Some(_), Some(deep)) = (rules.feedback, &query.deep) {
+                    deep.vector
+                        .keep_mean(&turn.record, &buffers.related, &mut means);
+                }
+                look(&turn, buffers, &row);
+                rows.push(row);
+                Ok::<(), RankError>(())
+            },
+        )?;
         let begun = Instant::now();
         let list = self.finish(query, rules, rows, &means);
         work.buffers.timing.deep += begun.elapsed();
         Ok(list)
-    }
-
-    /// What can be said of a candidate before the list is known.
-    pub(crate) fn row(
-        &self,
-        query: &RankQuery,
-        rules: &ListRules<'_>,
-        turn: &Turn<'_>,
-        candidate: &Candidate<'_>,
-        buffers: &mut Buffers,
-    ) -> Result<Row, RankError> {
-        let without = query.options.without;
-        let mut sums = Sums::default();
-        let begun = Instant::now();
-        let is_one_vector = rules.one_vector.is_some();
-        let has_features = !is_one_vector && !without.lexi;
-        if rules.own_bm25 || has_features && self.reads_words {
-            let Buffers { scan, lexical, .. } = buffers;
-            scan.features(&query.lexical, turn.record.forward(), lexical);
-        }
-        if has_features {
-            sums.lexi = match rules.own_bm25 {
-                true => self.lexi_but_first_stage(&buffers.lexical),
-                false => self.lexi(&buffers.lexical),
-            };
-        }
-        let lexical_done = Instant::now();
-        buffers.timing.lexical += lexical_done - begun;
-        let mut vector = None;
-        if let Some(deep) = query.deep.as_ref().filter(|_| !without.deep) {
-            match is_one_vector {
-                true => deep.vector.relate(&turn.record, &mut buffers.related),
-                false => sums.deep = self.deep(query, turn, buffers)?,
-            }
-            vector = deep.vector.similarity(&turn.record, &buffers.related);
-        }
-        buffers.timing.deep += lexical_done.elapsed();
-        if !without.others && !is_one_vector {
-            self.named_features(query, &turn.record, candidate, &mut buffers.named);
-            sums.others = self.others(&turn.record, &buffers.named);
-        }
-        Ok(Row {
-            place: turn.place,
-            number: candidate.number,
-            sums,
-            vector: vector.filter(|vector| vector.is_finite()),
-            first_stage: buffers.lexical[FIRST_STAGE],
-            bm25: buffers.lexical[SUM_BM25],
-            likeness: None,
-        })
     }
 
     /// Brings in what is relative to the list.
@@ -187,10 +144,10 @@ impl Ranker {
             likeness: Standard::IDENTITY,
             rows,
         };
-        match rules.one_vector {
-            Some(weight) => list.one_vector(weight, query),
-            None => {
-                if rules.own_bm25 && !query.options.without.lexi {
+        match query.plan.scorer {
+            Scorer::OneVector => list.one_vector(query),
+            Scorer::Composite => {
+                if rules.own_bm25 && !query.plan.without.lexi {
                     self.add_own_bm25(&mut list.rows);
                 }
                 list.scale(rules.scale);
@@ -228,13 +185,14 @@ impl Row {
 }
 
 impl List {
-    fn one_vector(&mut self, weight: f32, query: &RankQuery) {
+    fn one_vector(&mut self, query: &RankQuery) {
+        let weight = f64::from(query.plan.weight);
         let vectors = self.rows.iter().filter_map(|row| row.vector);
         self.vector = Standard::over(vectors.map(f64::from));
         for row in &mut self.rows {
             let vector = row.vector.map(|vector| self.vector.of(f64::from(vector)));
-            row.sums.deep = f64::from(weight) * vector.unwrap_or(0.0);
-            if !query.options.without.lexi {
+            row.sums.deep = weight * vector.unwrap_or(0.0);
+            if !query.plan.without.lexi {
                 row.sums.lexi = f64::from(row.first_stage);
             }
         }

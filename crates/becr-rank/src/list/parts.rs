@@ -47,9 +47,10 @@ impl Ranker {
     where
         S: DocumentStore + ?Sized,
     {
-        let Some(rules) = self.list_rules(query, candidates) else {
+        let rules = self.list_rules(query, candidates);
+        if !rules.is_list_wise {
             return Ok(None);
-        };
+        }
         let vector = self.head.deep.document_vector.as_ref();
         let has_cls = self.head.others.cls.is_some();
         let mut rows: Vec<PartsRow> = Vec::with_capacity(candidates.len());

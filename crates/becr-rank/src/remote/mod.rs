@@ -9,12 +9,12 @@
 mod codec;
 
 use crate::deep::DeepQuery;
-use crate::lexical::{LexicalQuery, Meaning, WordMap};
+use crate::lexical::{FirstStageScale, LexicalQuery, Meaning, WordMap};
 use crate::list::{ListRules, Row};
 use crate::query::{GroupUse, QueryTerm};
 use crate::score::{Buffers, Sums, Turn};
 use crate::vector::{Compared, Means};
-use crate::{Candidate, MAX_QUERY_WORDS, Options, RankError, RankQuery, Ranker, Variant};
+use crate::{Candidate, MAX_QUERY_WORDS, Parts, QueryPlan, RankError, RankQuery, Ranker, Scorer};
 use becr_model::Head;
 use becr_store::{DocumentStore, Record, Shape};
 use becr_text::pieces::WordPieces;
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The first byte of a query: the version of what follows.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Rankers that are kept: one for each head that queries come with.
 const KEPT: usize = 8;
 /// The largest shape that is taken.
@@ -52,8 +52,6 @@ pub struct RemoteQuery {
 /// How the rows of a list are made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Flags {
-    /// The head is relative to the list.
-    is_list_wise: bool,
     is_one_vector: bool,
     own_bm25: bool,
     keeps_means: bool,
@@ -69,8 +67,7 @@ impl Ranker {
         query: &RankQuery,
         store: &S,
         candidates: &[Candidate<'_>],
-        rules: Option<&ListRules<'_>>,
-        first_stage: impl Fn(&Candidate<'_>) -> f32,
+        rules: &ListRules<'_>,
     ) -> Result<Option<(Vec<Row>, Means)>, RankError>
     where
         S: DocumentStore + ?Sized,
@@ -80,7 +77,13 @@ impl Ranker {
         if !store.can_score() || !is_whole || candidates.is_empty() {
             return Ok(None);
         }
-        let flags = Flags::of(rules);
+        let flags = Flags {
+            is_one_vector: query.plan.scorer == Scorer::OneVector,
+            own_bm25: rules.own_bm25,
+            keeps_means: rules.feedback.is_some(),
+        };
+        let first_stage =
+            |candidate: &Candidate<'_>| rules.first_stage.value(candidate.first_stage);
         let each: Vec<(u64, Vec<u8>)> = candidates
             .iter()
             .map(|candidate| {
@@ -144,12 +147,11 @@ impl Ranker {
             .for_each(|&number| out.number(number.into()));
         // Numbers and lists of them: there is nothing that JSON does not have.
         out.bytes(&serde_json::to_vec(&self.head).unwrap_or_default());
-        let without = query.options.without;
+        let without = query.plan.without;
         for flag in [
             without.deep,
             without.lexi,
             without.others,
-            flags.is_list_wise,
             flags.is_one_vector,
             flags.own_bm25,
             flags.keeps_means,
@@ -210,17 +212,6 @@ fn write_lexical(out: &mut Writer, query: &LexicalQuery) {
     });
 }
 
-impl Flags {
-    fn of(rules: Option<&ListRules<'_>>) -> Self {
-        rules.map_or(Self::default(), |rules| Self {
-            is_list_wise: true,
-            is_one_vector: rules.one_vector.is_some(),
-            own_bm25: rules.own_bm25,
-            keeps_means: rules.feedback.is_some(),
-        })
-    }
-}
-
 impl RemoteQuery {
     /// Reads a query. What does not fit together is refused: nothing that was read here makes scoring fail.
     pub fn decode(bytes: &[u8], rankers: &RankerCache) -> Result<Self, &'static str> {
@@ -248,22 +239,22 @@ impl RemoteQuery {
         let head = bytes.bytes().ok_or(unreadable)?;
         let ranker = rankers.ranker(head, shape)?;
         let mut flag = || Some(bytes.byte()? != 0);
-        let mut options = Options::default();
+        let mut without = Parts::default();
         let mut flags = Flags::default();
         for place in [
-            &mut options.without.deep,
-            &mut options.without.lexi,
-            &mut options.without.others,
-            &mut flags.is_list_wise,
+            &mut without.deep,
+            &mut without.lexi,
+            &mut without.others,
             &mut flags.is_one_vector,
             &mut flags.own_bm25,
             &mut flags.keeps_means,
         ] {
             *place = flag().ok_or(unreadable)?;
         }
-        if flags.is_one_vector {
-            options.variant = Variant::OneVector;
-        }
+        let scorer = match flags.is_one_vector {
+            true => Scorer::OneVector,
+            false => Scorer::Composite,
+        };
         let named = bytes.list(Reader::option).ok_or(unreadable)?;
         if named.len() != ranker.head.others.features.len() {
             return Err("its named features are not those of its head");
@@ -277,7 +268,7 @@ impl RemoteQuery {
             return Err("there is more than a query");
         }
         Ok(Self {
-            query: RankQuery::remote(options, deep, lexical, named),
+            query: RankQuery::remote(QueryPlan::remote(scorer, without), deep, lexical, named),
             ranker,
             flags,
         })
@@ -320,12 +311,7 @@ impl RemoteQuery {
             document,
             next: &[],
         };
-        let row = match self.flags.is_list_wise {
-            true => ranker.row(query, &self.rules(), &turn, &candidate, buffers),
-            false => ranker
-                .sums(query, &turn, &candidate, buffers)
-                .map(Row::of_sums),
-        };
+        let row = ranker.row(query, &self.rules(), &turn, &candidate, buffers);
         let row = row.map_err(|error| error.to_string())?;
         let mean = match self.flags.keeps_means {
             true => turn.record.mean(),
@@ -337,9 +323,10 @@ impl RemoteQuery {
     /// What of the list's rules one row depends on.
     fn rules(&self) -> ListRules<'static> {
         ListRules {
+            first_stage: FirstStageScale::of(std::iter::empty()),
+            is_list_wise: true,
             scale: None,
             feedback: None,
-            one_vector: self.flags.is_one_vector.then_some(0.0),
             own_bm25: self.flags.own_bm25,
         }
     }

@@ -2,32 +2,32 @@
 
 use crate::collection::{Collection, Dice, head, list_head, shape};
 use becr_model::Head;
-use becr_rank::{Options, Part, RankError, RankWorkspace, Variant};
+use becr_rank::{Part, RankError, RankOptions, RankWorkspace, Scorer};
 
 #[test]
 fn explanations_add_up_on_a_thousand_pairs() {
-    add_up(head, Variant::Becr, true);
+    add_up(head, Scorer::Composite, true);
 }
 
 /// Where scores are relative to the list, too, and where our own BM25 takes the place of the first stage's score.
 #[test]
 fn list_wise_explanations_add_up() {
-    add_up(list_head, Variant::Becr, true);
-    add_up(list_head, Variant::Becr, false);
-    add_up(head, Variant::OneVector, true);
-    add_up(head, Variant::OneVector, false);
+    add_up(list_head, Scorer::Composite, true);
+    add_up(list_head, Scorer::Composite, false);
+    add_up(head, Scorer::OneVector, true);
+    add_up(head, Scorer::OneVector, false);
 }
 
-fn add_up(head: fn(u64) -> Head, variant: Variant, has_first_stage: bool) {
+fn add_up(head: fn(u64) -> Head, scorer: Scorer, has_first_stage: bool) {
     let mut pairs = 0;
     for seed in 0..40 {
         let collection = Collection::new(seed, 25);
         let ranker = collection.ranker(head(seed));
         let snapshot = collection.store.snapshot().unwrap();
         let text = Dice(seed + 7).words(seed as usize % 8);
-        let options = Options {
-            variant,
-            ..Options::default()
+        let options = RankOptions {
+            scorer,
+            ..RankOptions::default()
         };
         let query = ranker.query(&snapshot, &text, &options, None).unwrap();
         let mut candidates = collection.candidates();
@@ -90,9 +90,9 @@ fn add_up(head: fn(u64) -> Head, variant: Variant, has_first_stage: bool) {
                     });
                     lexical.map(|part| part.contribution).sum()
                 };
-                let lexi = match variant {
-                    Variant::OneVector => 0.0,
-                    _ => own(&why) - own(&other),
+                let lexi = match scorer {
+                    Scorer::OneVector => 0.0,
+                    Scorer::Composite => own(&why) - own(&other),
                 };
                 assert!(
                     (by_words - lexi).abs() < 1e-4 * lexi.abs().max(1.0),
@@ -120,7 +120,7 @@ fn missing_values_are_shown_as_missing() {
     let ranker = collection.ranker(head(4));
     let snapshot = collection.store.snapshot().unwrap();
     let query = ranker
-        .query(&snapshot, "river", &Options::default(), None)
+        .query(&snapshot, "river", &RankOptions::default(), None)
         .unwrap();
     let mut candidates = collection.candidates();
     let given = [("clicks".to_owned(), 2.0), ("nobody".to_owned(), 9.0)];
@@ -145,7 +145,7 @@ fn words_are_shaded_by_their_nearest_piece() {
     let ranker = collection.ranker(head(2));
     let snapshot = collection.store.snapshot().unwrap();
     let query = ranker
-        .query(&snapshot, "river money", &Options::default(), None)
+        .query(&snapshot, "river money", &RankOptions::default(), None)
         .unwrap();
     let mut work = RankWorkspace::new();
     let shading = ranker.shading(&query, &snapshot, 0, 1, &mut work).unwrap();
@@ -192,7 +192,7 @@ fn words_are_shaded_by_their_nearest_piece() {
         })
     ));
     let nothing = ranker
-        .query(&snapshot, "", &Options::default(), None)
+        .query(&snapshot, "", &RankOptions::default(), None)
         .unwrap();
     let plain = ranker
         .shading(&nothing, &snapshot, 0, 0, &mut work)
@@ -211,7 +211,7 @@ fn words_stand_out_by_what_the_average_word_lacks_and_function_words_do_not() {
     let mut work = RankWorkspace::new();
     let mut shade = |query: &str| {
         let query = ranker
-            .query(&snapshot, query, &Options::default(), None)
+            .query(&snapshot, query, &RankOptions::default(), None)
             .unwrap();
         ranker.shading(&query, &snapshot, 0, 1, &mut work).unwrap()
     };

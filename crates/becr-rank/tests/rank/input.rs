@@ -2,7 +2,9 @@
 
 use crate::collection::{Collection, head, pieces};
 use becr_model::{Feature, Head};
-use becr_rank::{Candidate, MAX_QUERY_WORDS, Options, RankError, RankWorkspace, Ranker, Scored};
+use becr_rank::{
+    Candidate, MAX_QUERY_WORDS, RankError, RankOptions, RankWorkspace, Ranker, Scored,
+};
 use becr_store::Shape;
 
 fn ask(
@@ -12,7 +14,7 @@ fn ask(
     candidates: &[Candidate<'_>],
 ) -> Result<Vec<Scored>, RankError> {
     let snapshot = collection.store.snapshot()?;
-    let query = ranker.query(&snapshot, text, &Options::default(), None)?;
+    let query = ranker.query(&snapshot, text, &RankOptions::default(), None)?;
     let scored = ranker.score(&query, &snapshot, candidates, &mut RankWorkspace::new())?;
     Ok(scored.into_iter().flatten().collect())
 }
@@ -50,7 +52,7 @@ fn unknown_words_long_queries_and_emoji_are_scored() {
     ] {
         let snapshot = collection.store.snapshot().unwrap();
         let query = ranker
-            .query(&snapshot, text, &Options::default(), None)
+            .query(&snapshot, text, &RankOptions::default(), None)
             .unwrap();
         let found = query.terms().len();
         // Pairs of unknown words may be known.
@@ -85,7 +87,7 @@ fn a_document_that_has_vanished_is_reported() {
     let snapshot = collection.store.snapshot().unwrap();
     let work = &mut RankWorkspace::new();
     let query = ranker
-        .query(&snapshot, "river", &Options::default(), None)
+        .query(&snapshot, "river", &RankOptions::default(), None)
         .unwrap();
     let mut candidates = collection.candidates();
     let whole = ranker.score(&query, &snapshot, &candidates, work).unwrap();
@@ -118,7 +120,7 @@ fn a_ranker_for_another_shape_is_refused() {
         let snapshot = collection.store.snapshot().unwrap();
         let ours = collection.ranker(head(6));
         let query = ours
-            .query(&snapshot, "river", &Options::default(), None)
+            .query(&snapshot, "river", &RankOptions::default(), None)
             .unwrap();
         let work = &mut RankWorkspace::new();
         let scored = ranker.score(&query, &snapshot, &collection.candidates(), work);
@@ -162,7 +164,7 @@ fn records_of_another_shape_are_refused() {
         let query = ranker.query(
             &ours.store.snapshot().unwrap(),
             "river",
-            &Options::default(),
+            &RankOptions::default(),
             None,
         );
         let work = &mut RankWorkspace::new();

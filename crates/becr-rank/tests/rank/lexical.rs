@@ -4,7 +4,7 @@ use crate::collection::{Collection, Dice, WINDOW, pieces, shape};
 use crate::slow::Texts;
 use becr_lmdb::Store;
 use becr_model::{Head, Proximity};
-use becr_rank::{Candidate, LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
+use becr_rank::{Candidate, LEXICAL_FEATURES, RankError, RankOptions, RankWorkspace, Ranker};
 use becr_store::{Header, NewDocument};
 use becr_text::groups::TokenGroup;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 fn fast(ranker: &Ranker, store: &Store, query: &str, numbers: &[u64]) -> Vec<Vec<f32>> {
     let snapshot = store.snapshot().unwrap();
     let query = ranker
-        .query(&snapshot, query, &Options::default(), None)
+        .query(&snapshot, query, &RankOptions::default(), None)
         .unwrap();
     let candidates: Vec<_> = numbers
         .iter()

@@ -2,7 +2,7 @@
 
 use crate::collection::{Collection, Dice, head, list_head};
 use becr_model::Head;
-use becr_rank::{Candidate, OWN_BM25, Options, RankError, RankWorkspace, Ranker, Scored};
+use becr_rank::{Candidate, OWN_BM25, RankError, RankOptions, RankWorkspace, Ranker, Scored};
 
 const TEXT: &str = "spring water of the river bank";
 
@@ -10,7 +10,7 @@ pub(crate) fn score(
     collection: &Collection,
     ranker: &Ranker,
     text: &str,
-    options: &Options,
+    options: &RankOptions,
     candidates: &[Candidate<'_>],
 ) -> Vec<Option<Scored>> {
     let snapshot = collection.store.snapshot().unwrap();
@@ -21,7 +21,13 @@ pub(crate) fn score(
 
 fn scored(collection: &Collection, head: Head, candidates: &[Candidate<'_>]) -> Vec<Scored> {
     let ranker = collection.ranker(head);
-    let scored = score(collection, &ranker, TEXT, &Options::default(), candidates);
+    let scored = score(
+        collection,
+        &ranker,
+        TEXT,
+        &RankOptions::default(),
+        candidates,
+    );
     scored.into_iter().flatten().collect()
 }
 
@@ -30,7 +36,7 @@ pub(crate) fn cosines(
     collection: &Collection,
     ranker: &Ranker,
     text: &str,
-    options: &Options,
+    options: &RankOptions,
     candidates: &[Candidate<'_>],
 ) -> Vec<Option<f32>> {
     let snapshot = collection.store.snapshot().unwrap();
@@ -110,7 +116,7 @@ fn equal_to_the_formulas() {
             &collection,
             &collection.ranker(plain),
             TEXT,
-            &Options::default(),
+            &RankOptions::default(),
             &candidates,
         );
         let chosen = z(&wide(&cosines));
@@ -224,12 +230,12 @@ fn a_missing_candidate_changes_nothing() {
     };
     let longer: Vec<_> = [&candidates[..4], &[gone], &candidates[4..]].concat();
     let ranker = collection.ranker(list_head(7));
-    let found = score(&collection, &ranker, TEXT, &Options::default(), &longer);
+    let found = score(&collection, &ranker, TEXT, &RankOptions::default(), &longer);
     assert_eq!(found[4], None);
     assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), expected);
     let snapshot = collection.store.snapshot().unwrap();
     let query = ranker
-        .query(&snapshot, TEXT, &Options::default(), None)
+        .query(&snapshot, TEXT, &RankOptions::default(), None)
         .unwrap();
     let work = &mut RankWorkspace::new();
     let error = ranker.explain(&query, &snapshot, &longer, 4, work);
@@ -247,7 +253,7 @@ fn duplicates_are_scored_alike() {
     let snapshot = collection.store.snapshot().unwrap();
     let ranker = collection.ranker(list_head(5));
     let query = ranker
-        .query(&snapshot, TEXT, &Options::default(), None)
+        .query(&snapshot, TEXT, &RankOptions::default(), None)
         .unwrap();
     let work = &mut RankWorkspace::new();
     let places: Vec<usize> = (0..candidates.len()).collect();
@@ -272,7 +278,7 @@ fn own_bm25_where_no_candidate_has_a_score() {
     let part = |head: Head, work: &mut RankWorkspace| {
         let ranker = collection.ranker(head);
         let query = ranker
-            .query(&snapshot, TEXT, &Options::default(), None)
+            .query(&snapshot, TEXT, &RankOptions::default(), None)
             .unwrap();
         let why = ranker.explain_all(&query, &snapshot, &candidates, &[0, 1, 2], work);
         let last = |why: &becr_rank::Explanation| why.lexical.last().unwrap().clone();
@@ -281,7 +287,7 @@ fn own_bm25_where_no_candidate_has_a_score() {
     let of_words = |work: &mut RankWorkspace| {
         let ranker = collection.ranker(head(9));
         let query = ranker
-            .query(&snapshot, TEXT, &Options::default(), None)
+            .query(&snapshot, TEXT, &RankOptions::default(), None)
             .unwrap();
         let mut sums = Vec::new();
         let place = becr_rank::LEXICAL_FEATURES

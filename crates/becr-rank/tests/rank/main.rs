@@ -11,6 +11,7 @@ mod list;
 mod mix;
 mod one_vector;
 mod pairs;
+mod plan;
 mod remote;
 mod slow;
 mod stores;

@@ -3,15 +3,15 @@
 use crate::collection::{Collection, head, list_head};
 use crate::list::{cosines, first_stage, score, wide, z};
 use becr_rank::{
-    ANCHOR_WEIGHT, EncodedQuery, Options, Part, Parts, QueryMode, RankWorkspace, Variant,
+    ANCHOR_WEIGHT, EncodedQuery, Part, Parts, QueryMode, RankOptions, RankWorkspace, Scorer,
 };
 
 const TEXT: &str = "spring water of the river bank";
 
-fn options() -> Options {
-    Options {
-        variant: Variant::OneVector,
-        ..Options::default()
+fn options() -> RankOptions {
+    RankOptions {
+        scorer: Scorer::OneVector,
+        ..RankOptions::default()
     }
 }
 
@@ -28,8 +28,8 @@ fn equal_to_its_formula() {
         ] {
             let mut head = list_head(seed);
             head.anchor_weight = in_head;
-            let options = Options {
-                anchor_weight: asked,
+            let options = RankOptions {
+                weight: asked,
                 ..options()
             };
             let ranker = collection.ranker(head);
@@ -60,7 +60,7 @@ fn a_composed_query_has_the_direction_of_its_terms() {
     let candidates = collection.candidates();
     let ranker = collection.ranker(head(31));
     let ask = |options| cosines(&collection, &ranker, TEXT, &options, &candidates);
-    let (terms, whole) = (ask(Options::default()), ask(options()));
+    let (terms, whole) = (ask(RankOptions::default()), ask(options()));
     let pairs = terms.iter().flatten().zip(whole.iter().flatten());
     let ratios: Vec<f32> = pairs.map(|(terms, whole)| whole / terms).collect();
     assert!(ratios.len() > 5 && ratios[0] >= 1.0);
@@ -86,11 +86,11 @@ fn an_encoded_query_has_the_vector_that_the_encoder_gives() {
                 whole: collection.documents[2].mean.clone(),
             })
         };
-        for variant in [Variant::OneVector, Variant::Becr] {
-            let options = Options {
-                mode: QueryMode::Encoded,
-                variant,
-                ..Options::default()
+        for scorer in Scorer::ALL {
+            let options = RankOptions {
+                mode: Some(QueryMode::Encoded),
+                scorer,
+                ..RankOptions::default()
             };
             let query = ranker.query(&snapshot, TEXT, &options, Some(&encoder));
             let work = &mut RankWorkspace::new();
@@ -102,7 +102,7 @@ fn an_encoded_query_has_the_vector_that_the_encoder_gives() {
                 work,
             );
             let cosine = why.unwrap().document_vector.unwrap().value.unwrap();
-            assert!((cosine - 1.0).abs() < 1e-5, "{variant:?} {cosine}");
+            assert!((cosine - 1.0).abs() < 1e-5, "{scorer:?} {cosine}");
         }
     }
 }
@@ -122,8 +122,8 @@ fn short_lists_and_parts_left_out() {
         );
     }
     let mut without = Parts::default();
-    without.add("deep").unwrap();
-    let options = Options {
+    without.add(Part::Deep);
+    let options = RankOptions {
         without,
         ..options()
     };

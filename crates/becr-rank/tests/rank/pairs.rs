@@ -2,15 +2,15 @@
 
 use crate::collection::{Collection, Dice, head};
 use becr_model::PairFrequency;
-use becr_rank::{LEXICAL_FEATURES, Options, RankError, RankWorkspace, Ranker};
+use becr_rank::{LEXICAL_FEATURES, RankError, RankOptions, RankWorkspace, Ranker};
 use becr_store::DocumentStore;
 
 /// The values of `body_bm25_pairs` and `title_bm25_pairs`.
 fn pairs(ranker: &Ranker, store: &impl DocumentStore, text: &str, documents: usize) -> Vec<f32> {
     let ids: Vec<String> = (0..documents).map(|n| format!("d{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let options = Options::default();
-    let (query, numbers) = ranker.query_for(store, text, &ids, &options, None).unwrap();
+    let plan = ranker.plan(&RankOptions::default()).unwrap();
+    let (query, numbers) = ranker.query_for(store, text, &ids, &plan, None).unwrap();
     let candidate = |number: &u64| becr_rank::Candidate {
         number: *number,
         ..Default::default()

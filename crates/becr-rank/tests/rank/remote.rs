@@ -3,7 +3,7 @@
 use crate::collection::{Collection, Dice, head, list_head};
 use becr_model::Head;
 use becr_rank::{
-    Candidate, Options, Parts, RankWorkspace, RankerCache, RemoteQuery, RemoteWorkspace, Variant,
+    Candidate, Parts, RankOptions, RankWorkspace, RankerCache, RemoteQuery, RemoteWorkspace, Scorer,
 };
 use becr_store::{
     Answer, DocumentStore, FetchBuffer, Header, Question, StoreError, Text, VisitRecords,
@@ -128,35 +128,35 @@ fn scores_are_the_same_bits() {
             let mut dice = Dice(seed + 11);
             for length in [0, 1, 3, 6] {
                 let text = dice.words(length);
-                for (variant, without) in [
-                    (Variant::Becr, Parts::default()),
-                    (Variant::OneVector, Parts::default()),
+                for (scorer, without) in [
+                    (Scorer::Composite, Parts::default()),
+                    (Scorer::OneVector, Parts::default()),
                     (
-                        Variant::NoPairs,
+                        Scorer::Composite,
                         Parts {
                             deep: true,
                             ..Parts::default()
                         },
                     ),
                     (
-                        Variant::Becr,
+                        Scorer::Composite,
                         Parts {
                             lexi: true,
                             ..Parts::default()
                         },
                     ),
                     (
-                        Variant::Becr,
+                        Scorer::Composite,
                         Parts {
                             others: true,
                             ..Parts::default()
                         },
                     ),
                 ] {
-                    let options = Options {
-                        variant,
+                    let options = RankOptions {
+                        scorer,
                         without,
-                        ..Options::default()
+                        ..RankOptions::default()
                     };
                     for candidates in [&candidates, &unscored] {
                         let work = &mut RankWorkspace::new();
@@ -182,7 +182,7 @@ fn damaged_queries_do_no_harm() {
         let query = ranker.query(
             &there,
             "spring water of the river bank",
-            &Options::default(),
+            &RankOptions::default(),
             None,
         );
         let work = &mut RankWorkspace::new();

@@ -1,7 +1,7 @@
 //! Stores are asked seldom, and it does not matter which one it is.
 
 use crate::collection::{Collection, Dice, head};
-use becr_rank::{Candidate, Options, RankQuery, RankWorkspace, Ranker, Scored, Variant};
+use becr_rank::{Candidate, RankOptions, RankQuery, RankWorkspace, Ranker, Scored, Variant};
 use becr_store::DocumentStore;
 use becr_store::conformance::CountingStore;
 
@@ -10,13 +10,14 @@ fn rank(
     ranker: &Ranker,
     store: &impl DocumentStore,
     text: &str,
-    options: &Options,
+    options: &RankOptions,
     documents: usize,
 ) -> (RankQuery, Vec<Option<Scored>>) {
     let ids: Vec<String> = (0..documents).map(|n| format!("d{n}")).collect();
     let mut ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     ids.push("nobody");
-    let asked = ranker.query_for(store, text, &ids, options, None);
+    let plan = ranker.plan(options).unwrap();
+    let asked = ranker.query_for(store, text, &ids, &plan, None);
     let (query, numbers) = asked.unwrap();
     assert_eq!(numbers.iter().flatten().count(), documents);
     let candidates: Vec<Candidate<'_>> = numbers
@@ -44,7 +45,7 @@ fn a_ranking_takes_two_round_trips() {
         let ranker = collection.ranker(head);
         let store = CountingStore::new(collection.store.snapshot().unwrap());
         for variant in [Variant::Becr, Variant::NoPairs, Variant::NoUnigrams] {
-            let options = Options {
+            let options = RankOptions {
                 variant,
                 ..Default::default()
             };
@@ -55,7 +56,7 @@ fn a_ranking_takes_two_round_trips() {
                 assert_eq!(query.words().len(), text.split_whitespace().count());
             }
         }
-        let query = ranker.query(&store, "river", &Options::default(), None);
+        let query = ranker.query(&store, "river", &RankOptions::default(), None);
         assert_eq!(store.trips(), 1);
         let shaded = ranker.shading(&query.unwrap(), &store, 1, 0, &mut RankWorkspace::new());
         assert!(shaded.is_ok());
@@ -74,7 +75,7 @@ fn stores_give_the_same_scores() {
         let mut dice = Dice(seed + 7);
         for length in 0..8 {
             let text = dice.words(length);
-            let options = Options::default();
+            let options = RankOptions::default();
             let (query, expected) = rank(&ranker, &disk, &text, &options, 150);
             let (other, scored) = rank(&ranker, &memory, &text, &options, 150);
             assert_eq!(scored, expected, "{text:?}");

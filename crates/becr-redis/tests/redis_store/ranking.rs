@@ -119,7 +119,8 @@ pub(crate) fn rank(
     text: &str,
     ids: &[&str],
 ) -> Result<Vec<Option<Scored>>, becr_rank::RankError> {
-    let (query, numbers) = ranker.query_for(store, text, ids, &Default::default(), None)?;
+    let (query, numbers) =
+        ranker.query_for(store, text, ids, &ranker.plan(&Default::default())?, None)?;
     let known = numbers
         .iter()
         .enumerate()

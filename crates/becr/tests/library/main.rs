@@ -6,7 +6,7 @@ mod reading;
 
 use becr::{
     Build, Candidate, Details, Document, Error, Existing, Index, IndexError, Model, Observer, Plan,
-    Precision, QueryMode, RankOptions, Rules, SearchOptions, Stage, SyncOptions, Variant,
+    Precision, QueryMode, RankOptions, Rules, Scorer, SearchOptions, Stage, SyncOptions, Variant,
 };
 use becr_model::{
     Config, Feature, Head, Layers, MIXER_FILE, MixerKind, MixerShape, MixerWeights, Settings,

@@ -28,12 +28,7 @@ fn candidates_of_any_engine_are_ranked_and_unknown_ones_told_of() {
 #[test]
 fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
     let (_folder, _, index) = built(10);
-    let search = |mode, variant| {
-        let rank = RankOptions {
-            mode: Some(mode),
-            variant,
-            ..RankOptions::default()
-        };
+    let search = |rank: RankOptions| {
         let options = SearchOptions {
             rank: Some(rank),
             details: Details {
@@ -45,23 +40,35 @@ fn both_ways_to_read_a_query_work_and_contradictions_are_refused() {
         };
         index.search("river bank", &options)
     };
-    for mode in [QueryMode::Composed, QueryMode::Encoded] {
-        let answer = search(mode, Variant::Becr).unwrap();
+    for mode in QueryMode::ALL.map(Some) {
+        let composite = RankOptions {
+            mode,
+            ..RankOptions::default()
+        };
+        let answer = search(composite).unwrap();
         let first = &answer.results[0];
         let snippet = first.snippet.as_ref().unwrap();
         assert!(!snippet.text.is_empty() && first.title.is_some());
         assert!(!first.reasons.as_ref().unwrap().0.is_empty());
-    }
-    for mode in [QueryMode::Composed, QueryMode::Encoded] {
-        let answer = search(mode, Variant::OneVector).unwrap();
+        let one_vector = RankOptions {
+            scorer: Scorer::OneVector,
+            ..composite
+        };
+        let answer = search(one_vector).unwrap();
         assert!(answer.results[0].parts.is_some());
     }
-    for (mode, variant) in [
-        (QueryMode::Encoded, Variant::NoPairs),
-        (QueryMode::Composed, Variant::WholeQuery),
-    ] {
-        let contradiction = search(mode, variant).err().unwrap();
-        assert!(matches!(contradiction, Error::Options(_)));
+    let ablation = RankOptions {
+        mode: Some(QueryMode::Encoded),
+        variant: Variant::NoPairs,
+        ..RankOptions::default()
+    };
+    let weight = RankOptions {
+        weight: Some(0.5),
+        ..RankOptions::default()
+    };
+    for contradiction in [ablation, weight] {
+        let refused = search(contradiction).err().unwrap();
+        assert!(matches!(refused, Error::Options(_)), "{refused}");
     }
 }
 

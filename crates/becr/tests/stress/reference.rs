@@ -4,7 +4,7 @@ use crate::collection::{Collection, State, Step};
 use crate::search::{Found, Sample};
 use becr::Index;
 use becr_groups::GroupList;
-use becr_rank::{Candidate, Options, RankWorkspace, Ranker};
+use becr_rank::{Candidate, RankOptions, RankWorkspace, Ranker};
 use becr_store::{DocumentStore, Update};
 use becr_text::lexical::Analyzer;
 use std::collections::{BTreeMap, HashMap};
@@ -107,7 +107,7 @@ impl<'a> Reference<'a> {
         let snapshot = self.store.snapshot();
         let query = self
             .ranker
-            .query(&snapshot, &sample.query, &Options::default(), None)
+            .query(&snapshot, &sample.query, &RankOptions::default(), None)
             .unwrap();
         let ids: Vec<&str> = results.iter().map(|found| found.id.as_str()).collect();
         let numbers = snapshot.numbers(&ids).unwrap();

@@ -12,7 +12,7 @@ use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
 use becr_rank::{
-    Candidate, LEXICAL_FEATURES, Options, QueryMode, RankQuery, RankWorkspace, Ranker,
+    Candidate, LEXICAL_FEATURES, QueryMode, RankOptions, RankQuery, RankWorkspace, Ranker,
 };
 use becr_store::{DocumentStore, FetchBuffer, FoundRecord, Shape};
 use becr_text::pieces::WordPieces;
@@ -164,15 +164,16 @@ impl RankMeter {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let encoded = data::encoded(text, self.shape);
         let encoder = |_: &str| Ok(encoded.clone());
-        let options = Options {
-            mode: self.mode,
-            ..Options::default()
+        let options = RankOptions {
+            mode: Some(self.mode),
+            ..RankOptions::default()
         };
         let begun = Instant::now();
         let snapshot = self.store.snapshot()?;
+        let plan = self.ranker.plan(&options)?;
         let (query, numbers) =
             self.ranker
-                .query_for(&snapshot, text, &ids, &options, Some(&encoder))?;
+                .query_for(&snapshot, text, &ids, &plan, Some(&encoder))?;
         let candidate = |number: &Option<u64>| {
             number.map(|number| Candidate {
                 number,

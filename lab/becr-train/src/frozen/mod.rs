@@ -7,7 +7,9 @@ use crate::learn::{Picked, Source};
 use crate::{Candidate, Example, ModelOptions, TrainError};
 use becr_lmdb::Store;
 use becr_model::{Feature, Head};
-use becr_rank::{Examined, LEXICAL_FEATURES, Options, RankError, RankQuery, RankWorkspace, Ranker};
+use becr_rank::{
+    Examined, LEXICAL_FEATURES, RankError, RankOptions, RankQuery, RankWorkspace, Ranker,
+};
 use layout::Padded;
 use rayon::prelude::*;
 
@@ -102,7 +104,7 @@ impl<'a> Frozen<'a> {
         let snapshot = self.store.snapshot()?;
         let query = self
             .ranker
-            .query(&snapshot, &example.query, &Options::default(), None)?;
+            .query(&snapshot, &example.query, &RankOptions::composed(), None)?;
         let candidates: Vec<_> = picked.documents.iter().map(plain).collect();
         let mut rows = Vec::with_capacity(candidates.len());
         let seen = self

@@ -11,7 +11,7 @@ use becr_footprint::{
     CompositeQuery, DocumentTokens, Engine, GroupWeight, Kernels, VectorDocument, Workspace,
 };
 use becr_model::{Centres, Head, Similarity, Weights};
-use becr_rank::Options;
+use becr_rank::RankOptions;
 use becr_text::pieces::WordPieces;
 use std::path::Path;
 
@@ -139,7 +139,7 @@ fn by_engine(
             .query(
                 &snapshot,
                 &examples[picked.example].query,
-                &Options::default(),
+                &RankOptions::composed(),
                 None,
             )
             .unwrap();

@@ -13,7 +13,7 @@ use crate::{
     Example, ModelOptions, Observer, Step, TrainError, TrainOptions, Trainer, Validated, start,
 };
 use becr_model::{Head, TermWeights};
-use becr_rank::{Candidate, Options, RankWorkspace, Ranker};
+use becr_rank::{Candidate, RankOptions, RankWorkspace, Ranker};
 use becr_text::pieces::WordPieces;
 use burn::backend::{Autodiff, Flex};
 use sample::Sample;
@@ -126,7 +126,7 @@ fn served(sample: &Sample, head: &Head, examples: &[Example]) -> Vec<f32> {
     for picked in picked(examples) {
         let text = &examples[picked.example].query;
         let query = ranker
-            .query(&snapshot, text, &Options::default(), None)
+            .query(&snapshot, text, &RankOptions::composed(), None)
             .unwrap();
         let candidate = |c: &crate::Candidate| Candidate {
             number: c.number,

@@ -2,7 +2,7 @@
 
 use super::sample::Sample;
 use becr::{
-    ANCHOR_WEIGHT, Details, Index, QueryMode, RankOptions, SearchOptions, SearchTiming, Variant,
+    ANCHOR_WEIGHT, Details, Index, QueryMode, RankOptions, Scorer, SearchOptions, SearchTiming,
 };
 use becr_eval::{Measure, Run, Scope, Table, evaluate, paired_t_test, parse_measures};
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub(super) fn measure(
         details: Details::default(),
     };
     let one_vector = RankOptions {
-        variant: Variant::OneVector,
+        scorer: Scorer::OneVector,
         ..rank
     };
     let mode = index.query_mode(&rank)?;

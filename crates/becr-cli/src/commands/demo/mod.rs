@@ -4,7 +4,7 @@ mod compare;
 mod measure;
 mod sample;
 
-use crate::ranking::Mode;
+use crate::ranking::modes;
 use crate::{output, progress};
 use becr::{Build, FullSummary, Index, QueryMode, RankOptions};
 use compare::Comparison;
@@ -38,8 +38,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// How queries are read [default: as the bundled model says]; with encoded, the index has no token groups.
-    #[arg(long, value_enum)]
-    mode: Option<Mode>,
+    #[arg(long, value_parser = modes())]
+    mode: Option<QueryMode>,
     /// Print everything as JSON, at the end.
     #[arg(long)]
     json: bool,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     )?;
     out.flush()?;
     let started = Instant::now();
-    let mode = args.mode.map(QueryMode::from);
+    let mode = args.mode;
     let (index, built) = build(&target, mode)?;
     let seconds = started.elapsed().as_secs_f64();
     let groups = match built.groups {

@@ -45,7 +45,7 @@ use std::process::ExitCode;
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out c.run --mode encoded
 ///
-///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out d.run --variant one-vector
+///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out d.run --scorer one-vector
 ///
 ///   becr rerank redis://redis-1:7000/corpus --queries queries.tsv --run bm25.run --out becr.run
 ///
@@ -80,17 +80,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
     /// Compare vectors in the place of footprints, for evaluation: documents, token groups and whole queries are encoded
-    /// again, which takes as long as building the index. Goes with --mode, --variant and --without.
+    /// again, which takes as long as building the index. Goes with --mode and --without.
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sum-of-cosines")]
     raw: Option<raw::Joined>,
     /// Score with a cross-encoder instead: any Hugging Face BERT sequence classifier of one label, a directory or
     /// hf:owner/name. It reads query and document together, title and text as the index keeps them, as much of them as
     /// the model has positions for (512). Seconds a query, where the index takes milliseconds; nothing of the index's own ranking counts.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["raw", "features", "mode", "variant", "weight", "without", "timing"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["raw", "features", "mode", "scorer", "variant", "weight", "without", "timing"])]
     cross_encoder: Option<PathBuf>,
     /// Score with a model that the paper compares BECR with instead: a directory that `becr train` made of a file with a
     /// section [baseline]. It reads the texts that the index keeps. Needs a build with the feature `train`.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["cross_encoder", "raw", "features", "mode", "variant", "weight", "without", "timing"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["cross_encoder", "raw", "features", "mode", "scorer", "variant", "weight", "without", "timing"])]
     baseline: Option<PathBuf>,
     #[command(flatten)]
     rank: RankArgs,

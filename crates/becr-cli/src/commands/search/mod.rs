@@ -269,7 +269,7 @@ impl Args {
     fn rank_options(&self, index: &Index) -> anyhow::Result<Option<RankOptions>> {
         if self.first_stage == FirstStage::Alone {
             if self.explain || self.rank.is_chosen() {
-                let message = "--first-stage ranks by BM25 alone: it goes with none of --mode, --variant, --without and --explain";
+                let message = "--first-stage ranks by BM25 alone: it goes with none of --mode, --scorer, --without and --explain";
                 clap::Error::raw(
                     clap::error::ErrorKind::ArgumentConflict,
                     format!("{message}\n"),

@@ -9,10 +9,10 @@ mod queries;
 use super::{Args, Task};
 use crate::progress;
 use anyhow::bail;
-use becr::{Documents, Index, RerankAnswer, Variant};
+use becr::{Documents, Index, RerankAnswer, Scorer};
 use becr_encoder::Encoder;
 use becr_model::Similarity;
-use becr_rank::{RankWorkspace, RawVectors, ranking};
+use becr_rank::{RankWorkspace, RawVectors, Reading, ranking};
 use documents::RawDocuments;
 use queries::RawQueries;
 use rayon::prelude::*;
@@ -48,15 +48,10 @@ impl From<Joined> for Similarity {
 pub(super) fn check(index: &Index, args: &Args) -> anyhow::Result<()> {
     let options = args.rank.options();
     let ranker = index.ranker()?;
-    if options.variant == Variant::OneVector {
+    if options.scorer == Scorer::OneVector {
         bail!("--raw is about footprints, and one-vector compares none");
     }
-    let asked = becr_rank::Options {
-        mode: index.query_mode(&options)?,
-        variant: options.variant,
-        ..becr_rank::Options::default()
-    };
-    if ranker.mixes(&asked) {
+    if ranker.plan(&options)?.reading == Reading::Mixed {
         bail!(
             "--raw compares the vectors of token groups, and this index's model mixes them; add --variant plain"
         );

@@ -1,7 +1,7 @@
 //! Queries in vectors: of token groups, or read as a whole.
 
 use super::documents::Groups;
-use becr::{Index, RerankAnswer};
+use becr::{Index, QueryMode, RerankAnswer};
 use becr_encoder::Encoder;
 use becr_model::Similarity;
 use becr_rank::{QueryVectors, RankQuery, RankWorkspace, Ranker, RawQuery, RawVectors};
@@ -27,9 +27,9 @@ impl RawQueries {
             let Some(query) = answer.as_ref().map(|answer| &answer.query) else {
                 return Ok(None);
             };
-            let (vectors, whole) = match query.options().is_encoded() {
-                true => whole(encoder, query)?,
-                false => (composed(encoder, &groups, query)?, None),
+            let (vectors, whole) = match query.plan().mode() {
+                QueryMode::Encoded => whole(encoder, query)?,
+                QueryMode::Composed => (composed(encoder, &groups, query)?, None),
             };
             let vectors = QueryVectors {
                 groups: &vectors,
