@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 /// batches, whose vectors the processor has to hash while the GPU has nothing left to do.
 const LAUNCHES: usize = 4;
 
-#[derive(clap::Args)]
-pub(crate) struct Args {
+/// What computes, as the command line says.
+#[derive(Clone, clap::Args)]
+pub struct Args {
     /// What computes.
     #[arg(long, value_enum, default_value_t, env = "BECR_BACKEND")]
     backend: Kind,
@@ -54,19 +55,18 @@ enum Device {
 
 impl Args {
     /// Whether nothing was asked for but our own code on the CPU, in the precision of the index.
-    pub(crate) fn is_default(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         matches!((self.backend, self.device), (Kind::Native, Device::Cpu))
             && self.precision.is_none()
     }
 
     /// Whether a GPU was asked for.
-    #[cfg(feature = "train")]
-    pub(crate) fn is_cuda(&self) -> bool {
+    pub fn is_cuda(&self) -> bool {
         matches!(self.device, Device::Cuda)
     }
 
     /// Joins a model and what computes, in f32 unless said otherwise.
-    pub(crate) fn open(&self, model: Model) -> anyhow::Result<Encoder> {
+    pub fn open(&self, model: Model) -> anyhow::Result<Encoder> {
         self.open_in(model, Precision::F32)
     }
 

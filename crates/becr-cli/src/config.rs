@@ -3,23 +3,26 @@
 //! A value of the command line wins over one of the environment, that over one of the file, and that over the default. The
 //! file is `$BECR_CONFIG`, else `becr/config.toml` in the user's configuration directory.
 
-use crate::Cli;
+use crate::program::Cli;
 use anyhow::{Context, anyhow, bail};
-use clap::{ArgAction, Command, CommandFactory, FromArgMatches};
+use clap::{ArgAction, Command, FromArgMatches, Subcommand};
 use std::path::PathBuf;
 use toml::{Table, Value};
 
 /// Names another file; `off` or nothing means none.
 const VARIABLE: &str = "BECR_CONFIG";
 
-/// Parses the command line, with the file's values in the place of defaults.
-pub(crate) fn parse() -> anyhow::Result<Cli> {
-    let mut command = Cli::command();
+/// Parses the command line, with the file's values in the place of defaults. A name that the program does not have is an
+/// error if it should have all of them.
+pub(crate) fn parse<C: Subcommand>(
+    mut command: Command,
+    has_every_flag: bool,
+) -> anyhow::Result<Cli<C>> {
     let file = path()?;
     if let Some(path) = &file {
         let read = || -> anyhow::Result<Command> {
             let table: Table = std::fs::read_to_string(path)?.parse()?;
-            configured(command.clone(), &table)
+            configured(command.clone(), &table, has_every_flag)
         };
         command = read()
             .with_context(|| format!("{}: this configuration cannot be used", path.display()))?;
@@ -45,7 +48,8 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
             let words: Vec<String> = std::env::args_os()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect();
-            if let Some(hint) = excluded_word(&error, &words) {
+            if let Some(hint) = excluded_word(&error, &words).or_else(|| moved_flag(&error, &words))
+            {
                 return Err(anyhow!(hint));
             }
             error.exit()
@@ -73,6 +77,30 @@ fn excluded_word(error: &clap::Error, line: &[String]) -> Option<String> {
     ))
 }
 
+/// Flags that left `becr` with the reproduction, and their commands.
+const MOVED: [(&str, &str); 4] = [
+    ("rerank", "--variant"),
+    ("rerank", "--raw"),
+    ("rerank", "--baseline"),
+    ("index", "--compose-documents"),
+];
+
+/// What to say of a flag that another program has.
+fn moved_flag(error: &clap::Error, line: &[String]) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let found = found.split('=').next()?;
+    let moved = MOVED
+        .iter()
+        .find(|(command, flag)| *flag == found && line.iter().any(|word| word == command));
+    let (command, flag) = moved?;
+    Some(format!(
+        "{flag} is a flag of the laboratory's `becr-lab {command}`; from the sources, `cargo run --release -p becr-lab -- {command} …`"
+    ))
+}
+
 /// Where the file is, if there is one.
 fn path() -> anyhow::Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os(VARIABLE) {
@@ -96,11 +124,18 @@ fn path() -> anyhow::Result<Option<PathBuf>> {
 
 /// A command whose defaults are those of a table: keys are names of flags, for every command that has them, or of
 /// commands, with a table for that one.
-fn configured(mut command: Command, table: &Table) -> anyhow::Result<Command> {
+fn configured(
+    mut command: Command,
+    table: &Table,
+    has_every_flag: bool,
+) -> anyhow::Result<Command> {
     for (key, value) in table {
         match value {
             Value::Table(table) => {
                 if command.find_subcommand(key).is_none() {
+                    if !has_every_flag {
+                        continue;
+                    }
                     bail!("[{key}]: there is no such command");
                 }
                 for (flag, value) in table {
@@ -108,7 +143,7 @@ fn configured(mut command: Command, table: &Table) -> anyhow::Result<Command> {
                     let mut found = false;
                     command =
                         command.mut_subcommand(key, |sub| set(sub, flag, &values, &mut found));
-                    if !found {
+                    if !found && has_every_flag {
                         bail!(
                             "[{key}] {flag}: `becr {key}` has no flag --{flag}{}",
                             more(&values)
@@ -120,7 +155,7 @@ fn configured(mut command: Command, table: &Table) -> anyhow::Result<Command> {
                 let values = texts(key, value)?;
                 let mut found = false;
                 command = set(command, key, &values, &mut found);
-                if !found {
+                if !found && has_every_flag {
                     bail!("{key}: no command has a flag --{key}{}", more(&values));
                 }
             }
@@ -196,7 +231,7 @@ mod tests {
     use super::*;
 
     fn parsed(file: &str, line: &[&str]) -> anyhow::Result<clap::ArgMatches> {
-        let command = configured(Cli::command(), &file.parse().unwrap())?;
+        let command = configured(crate::command(), &file.parse().unwrap(), true)?;
         Ok(command.try_get_matches_from(line)?)
     }
 

@@ -62,7 +62,7 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         }
         IndexError::OtherGroups { .. } => Some("--groups FILE gives all parts one list"),
         IndexError::NoTokenGroups => {
-            Some("leave --mode encoded out, or else --groups, --query-log and --compose-documents")
+            Some("leave --mode encoded out, or else --groups and --query-log")
         }
         IndexError::Precision { .. } => Some("leave --precision out"),
         IndexError::KnownId(_) => Some(

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 /// The directory of a model: as given, or, for `hf:owner/name`, where its files are kept, once they are there.
-pub(crate) fn directory(given: &Path) -> anyhow::Result<Cow<'_, Path>> {
+pub fn directory(given: &Path) -> anyhow::Result<Cow<'_, Path>> {
     let Some(name) = given.to_str().filter(|name| name.starts_with(PREFIX)) else {
         return Ok(given.into());
     };

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// When to use colours and bold type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Colour {
+pub enum Colour {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
@@ -58,12 +58,12 @@ pub(crate) fn bold(text: &str) -> Cow<'_, str> {
 
 /// Standard output, buffered. Write to it with `writeln!(out, …)?`: a closed pipe then surfaces as an
 /// error that `main` turns into a quiet end, where `println!` would panic.
-pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
+pub fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(io::stdout().lock())
 }
 
 /// Prints `value` as indented JSON.
-pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = stdout();
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
@@ -72,7 +72,7 @@ pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 }
 
 /// Says something to the user on standard error, unless they want to hear of errors alone.
-pub(crate) fn note(message: impl std::fmt::Display) {
+pub fn note(message: impl std::fmt::Display) {
     if !is_quiet() {
         say(message);
     }
@@ -83,6 +83,11 @@ fn say(message: impl std::fmt::Display) {
     // Names of files and documents come from outside.
     let message = message.to_string();
     let _ = writeln!(io::stderr().lock(), "{}", printable(&message));
+}
+
+/// Says an error that has no causes.
+pub fn error(message: impl std::fmt::Display) {
+    say(format_args!("error: {message}"));
 }
 
 /// Prints an error with its causes, but for those that the message before them has told already.
@@ -111,7 +116,7 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Says what was passed over, if anything was.
-pub(crate) fn note_report(report: &impl std::fmt::Display) {
+pub fn note_report(report: &impl std::fmt::Display) {
     let text = report.to_string();
     if !text.is_empty() {
         note(text.trim_end());
@@ -155,7 +160,7 @@ pub(crate) fn is_standard(path: &Path) -> bool {
 }
 
 /// Refuses a file that could not be written when the work is done: its folder is missing, or may not be written.
-pub(crate) fn check_file(path: &Path) -> anyhow::Result<()> {
+pub fn check_file(path: &Path) -> anyhow::Result<()> {
     if is_standard(path) {
         return Ok(());
     }

@@ -34,7 +34,7 @@ pub(crate) fn download(file: &'static str, bytes: u64) -> ProgressBar {
 }
 
 /// A bar over `count` things.
-pub(crate) fn counting(count: u64, what: &'static str) -> ProgressBar {
+pub fn counting(count: u64, what: &'static str) -> ProgressBar {
     let template = "{prefix} {wide_bar} {human_pos}/{human_len}, {per_sec}, {eta} left {msg}";
     shown(ProgressBar::new(count), template, what, Unit::Things)
 }
@@ -96,7 +96,7 @@ fn line(bar: &ProgressBar, unit: Unit) -> String {
 
 /// Bars for the stages of work on an index, one after the other.
 #[derive(Default)]
-pub(crate) struct Stages {
+pub struct Stages {
     /// How far the corpus has been read, which is the bar of the stages that do nothing but read it.
     corpus: Option<Progress>,
     current: RefCell<Option<Running>>,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// How to rank.
-#[derive(Default, clap::Args)]
-pub(crate) struct RankArgs {
+#[derive(Clone, Default, clap::Args)]
+pub struct RankArgs {
     /// A trained head to rank with, instead of the one in the index; it must be of the same encoder.
     #[arg(long, value_name = "FILE", env = "BECR_HEAD")]
     head: Option<PathBuf>,
@@ -25,9 +25,9 @@ pub(crate) struct RankArgs {
     /// Leave a part out of the score; may be given more than once.
     #[arg(long, value_name = "PART", value_parser = parts())]
     without: Vec<Part>,
-    /// What composed queries are composed of: the paper's ablations.
-    #[arg(long, hide = true, default_value = Variant::default().name(), value_parser = clap::value_parser!(Variant))]
-    variant: Variant,
+    /// What composed queries are composed of: the paper's ablations, for which `becr` has no flag.
+    #[arg(skip)]
+    pub variant: Variant,
     /// Directory of the index's model or its hf:owner/name, which only encoded queries need, if it is no longer where it
     /// was.
     #[arg(long, value_name = "DIR", env = "BECR_MODEL")]
@@ -89,7 +89,7 @@ impl RankArgs {
     }
 
     /// The same for the library.
-    pub(crate) fn options(&self) -> RankOptions {
+    pub fn options(&self) -> RankOptions {
         RankOptions {
             mode: self.mode,
             scorer: self.scorer,
@@ -100,7 +100,7 @@ impl RankArgs {
     }
 
     /// Opens an index, to be ranked with or not.
-    pub(crate) fn open(&self, index: &Path) -> anyhow::Result<Index> {
+    pub fn open(&self, index: &Path) -> anyhow::Result<Index> {
         self.open_beside(index, None)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Measured: tokens per second of processor time, one thread, random weights, sequences of one length, all hidden
 //! states kept; the fastest of ten passes (200 of small batches) after one of warm-up. Arguments: shape (`minilm`, `gte-small` or `bert-base`),
-//! sequences, length, precision (`f32` or `int8`). `BECR_SIMD` chooses the instructions. For the comparison with other runtimes see `becr bench encoder`.
+//! sequences, length, precision (`f32` or `int8`). `BECR_SIMD` chooses the instructions. For the comparison with other runtimes see `becr-lab bench encoder`.
 
 use becr_encoder::{Backend, Batch, NativeEncoder, Precision};
 use becr_model::{Config, Weights};

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// What is fetched, and in this order: the configuration tells the commit that all others are of, and the weights come last,
 /// so that a model which has them has the rest. With what to do if a file that must be there is not; the others are
 /// welcome, and one of the first two of them is needed, which is for those to say who read the directory.
-const FILES: [(&str, Option<&str>); 8] = [
+const FILES: [(&str, Option<&str>); 9] = [
     (
         "config.json",
         Some("check owner, name and revision: this is no model"),
@@ -20,6 +20,7 @@ const FILES: [(&str, Option<&str>); 8] = [
     ("special_tokens_map.json", None),
     ("head.json", None),
     ("mixer.safetensors", None),
+    ("words.bin", None),
     (
         "model.safetensors",
         Some(

@@ -1,11 +1,11 @@
 """What re-ranking costs from Python, beside the library itself.
 
-Model: W(3), 150 documents of 857 tokens, queries of three words, on the index that `becr bench rank --keep` leaves.
+Model: W(3), 150 documents of 857 tokens, queries of three words, on the index that `becr-lab bench rank --keep` leaves.
 
-    becr bench rank --keep w3.becr --n 3 --candidates 150 --json w3.json
-    python rerank.py --index w3.becr --queries w3.json --program becr
+    becr-lab bench rank --keep w3.becr --n 3 --candidates 150 --json w3.json
+    python rerank.py --index w3.becr --queries w3.json --program becr-lab
 
-Four numbers are taken in turns, round after round: the library on one thread and on two (`becr bench rank --threads 1,2`),
+Four numbers are taken in turns, round after round: the library on one thread and on two (`becr-lab bench rank --threads 1,2`),
 Python on one thread and on two. The best round of each counts, since other work on the machine only ever adds time. Every
 call also tells how long the library worked inside of it, so that what Python adds is known from the very same calls.
 """
@@ -69,9 +69,9 @@ def python(index: becr.Index, queries: list[str], documents: int, threads: int) 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--index", type=pathlib.Path, required=True, help="what `becr bench rank --keep` left")
+    arguments.add_argument("--index", type=pathlib.Path, required=True, help="what `becr-lab bench rank --keep` left")
     arguments.add_argument("--queries", type=pathlib.Path, required=True, help="its --json")
-    arguments.add_argument("--program", default="becr")
+    arguments.add_argument("--program", default="becr-lab")
     arguments.add_argument("--rounds", type=int, default=5)
     given = arguments.parse_args()
     told = json.loads(given.queries.read_text())

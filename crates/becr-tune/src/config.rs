@@ -1,4 +1,4 @@
-//! The section `[tune]` of the file that `becr train` takes.
+//! The section `[tune]` of the file that `becr tune` takes.
 
 use crate::TuneError;
 use becr_model::QueryMode;

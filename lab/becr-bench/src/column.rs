@@ -1,4 +1,4 @@
-//! `becr bench column`: finding the nearest documents by the column of vectors.
+//! `becr-lab bench column`: finding the nearest documents by the column of vectors.
 //!
 //! The vectors are real ones, of indexes of yours, repeated with noise until there are enough; queries are vectors of theirs with
 //! more noise. Compared are the time of reading what the first pass reads, in the same run, and an exhaustive comparison of

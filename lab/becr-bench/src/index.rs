@@ -1,4 +1,4 @@
-//! `becr bench index`: lexical indexing beside a bare tantivy program.
+//! `becr-lab bench index`: lexical indexing beside a bare tantivy program.
 //!
 //! Model: both sides read the same JSON-lines file (plain or zstd) and index it with the same words, stems,
 //! fields, threads and memory into an empty folder, up to the final commit with merges done. The bare side

@@ -1,8 +1,8 @@
-//! `becr bench`: every speed we claim, measured on your machine.
+//! `becr-lab bench`: every speed we claim, measured on your machine.
 //!
 //! The command line is part of this crate: [`Args`] says what to measure, [`run`] does it. Where results, remarks and
 //! progress bars go is up to the caller's [`Console`]. Some benchmarks measure in processes of their own and start the
-//! running program again for that, as `PROGRAM bench …`: they only work inside `becr`.
+//! running program again for that, as `PROGRAM bench …`: they only work inside `becr-lab`.
 
 #[cfg(feature = "train")]
 mod baselines;

@@ -1,4 +1,4 @@
-//! `becr bench redis`: what a query costs from a cluster, beside the embedded store.
+//! `becr-lab bench redis`: what a query costs from a cluster, beside the embedded store.
 //!
 //! Model: W(3), 150 candidates of 857 tokens at five layers of 256 bits and three query words, drawn at random, in an LMDB store
 //! and exported to the cluster. Each query is asked of all in turn, ids and words looked up anew: embedded, records read,

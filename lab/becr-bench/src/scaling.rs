@@ -1,4 +1,4 @@
-//! `becr bench scaling`: documents on all cores of one process beside processes of one thread.
+//! `becr-lab bench scaling`: documents on all cores of one process beside processes of one thread.
 //!
 //! What `threads` one-thread processes do side by side is what the machine can do; a process with as many threads should
 //! come near it. System time is given beside user time, since waiting for each other shows there.

@@ -1,8 +1,8 @@
-//! `becr bench`: the benchmarks of `becr-bench`, with this command's output and progress bars.
+//! `becr-lab bench`: the benchmarks of `becr-bench`, with this command's output and progress bars.
 
-use crate::{output, progress};
 pub(crate) use becr_bench::Args;
 use becr_bench::Console;
+use becr_cli::{output, progress};
 use std::io::Write;
 use std::process::ExitCode;
 

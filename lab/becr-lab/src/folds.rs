@@ -1,8 +1,8 @@
-//! `becr folds`: query-disjoint splits for cross-validation.
+//! `becr-lab folds`: query-disjoint splits for cross-validation.
 
-use super::corpus::{self, OnError};
-use crate::output;
 use anyhow::ensure;
+use becr_cli::corpus::{self, OnError};
+use becr_cli::output;
 use becr_corpus::TopicField;
 use becr_eval::{Folds, Table, read_ids, read_qrels};
 use becr_text::words::words;
@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Make(MakeArgs),
     /// Check fold files and show what is in them
     ///
-    /// Reads the JSON file of `becr folds make`, a JSON list of lists of query ids (one list a fold),
+    /// Reads the JSON file of `becr-lab folds make`, a JSON list of lists of query ids (one list a fold),
     /// or one file a fold with one query id a line. Fails if a query could leak from training into
     /// testing.
     Show(ShowArgs),
@@ -76,7 +76,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "FILE")]
     always_train: Option<PathBuf>,
 
-    /// Print the folds as the JSON file `becr folds make` writes
+    /// Print the folds as the JSON file `becr-lab folds make` writes
     #[arg(long)]
     json: bool,
 }

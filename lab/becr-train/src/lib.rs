@@ -9,7 +9,7 @@
 //!
 //! [`baseline`] has the models that the paper compares BECR with, trained by the same loop on the same data.
 //!
-//! [`config`] and [`data`] are the files that `becr train` takes and what it makes of them.
+//! [`config`] and [`data`] are the files that `becr-lab train` takes and what it makes of them.
 //!
 //! ```
 //! use becr_train::{Loss, TrainOptions};

@@ -35,7 +35,7 @@ pub(crate) struct CorpusArgs {
 
 /// What to do with input that is wrong.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
-pub(crate) enum OnError {
+pub enum OnError {
     /// Stop at the first fault.
     #[default]
     Stop,
@@ -105,7 +105,7 @@ impl CorpusArgs {
 }
 
 /// Reads a file of queries and reports what was skipped.
-pub(crate) fn queries(
+pub fn queries(
     path: &Path,
     topic_field: TopicField,
     on_error: OnError,

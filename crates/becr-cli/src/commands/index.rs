@@ -42,7 +42,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("known_groups").args(["groups", "mode"]).multiple(true))]
-pub(crate) struct Args {
+pub struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
     /// Directory of the new index, or its address in a cluster, redis://host:port[,host:port…]/name, in the place of what is
@@ -76,14 +76,10 @@ pub(crate) struct Args {
     /// encoded.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires = "known_groups")]
     shard: Option<Shard>,
-    /// Compose documents from the token groups instead of encoding them, the paper's "tokens for Q&D": a
-    /// footprint for each word. Much faster to build, for comparison; adding documents composes them too.
-    #[arg(long, conflicts_with = "lexical_only")]
-    compose_documents: bool,
     /// Keep one vector of each document and no footprints of its tokens, for collections that are too large for those: 0.2 KB
     /// a document beside its words and text, whatever its length. Ranking goes by BM25 and vectors, with the same head but for
     /// its kernels, and does not say which words are near the query.
-    #[arg(long, conflicts_with_all = ["lexical_only", "compose_documents"])]
+    #[arg(long, conflicts_with = "lexical_only")]
     vectors_only: bool,
     #[command(flatten)]
     rules: RuleArgs,
@@ -120,7 +116,8 @@ struct Summary {
 }
 
 impl Args {
-    pub(crate) fn after_interrupt(&self) -> &'static str {
+    /// What ^C says.
+    pub fn after_interrupt(&self) -> &'static str {
         match self.lexical_only || self.corpus.reads_stdin() {
             true => "nothing was built; the same command starts over",
             false => "what is done is kept; the same command goes on where it stopped",
@@ -128,13 +125,23 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+/// Does the work.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let documents = match args.vectors_only {
+        true => Documents::Vectors,
+        false => Documents::Encoded,
+    };
+    run_with(args, documents)
+}
+
+/// Builds an index whose documents are kept in this way, whatever the flags say of that.
+pub fn run_with(args: &Args, documents: Documents) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     #[cfg(feature = "redis")]
     if let Some(address) = crate::cluster::address(&args.out) {
-        return in_cluster(args, address);
+        return in_cluster(args, documents, address);
     }
-    let (built, skipped, stages) = build(args, &args.out)?;
+    let (built, skipped, stages) = build(args, documents, &args.out)?;
     let seconds = started.elapsed().as_secs_f64();
     let summary = Summary {
         index: args.out.clone(),
@@ -149,7 +156,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Builds an index beside, exports it and removes it. What an export that failed left is exported again, not built.
 #[cfg(feature = "redis")]
-fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
+fn in_cluster(args: &Args, documents: Documents, address: &str) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(
         !args.lexical_only,
         "an index in a cluster re-ranks, which one of words alone cannot; leave --lexical-only out"
@@ -169,7 +176,7 @@ fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
             Index::open(&work)?
         }
         false => {
-            build(args, &work)?;
+            build(args, documents, &work)?;
             Index::open(&work)?
         }
     };
@@ -203,6 +210,7 @@ fn in_cluster(args: &Args, address: &str) -> anyhow::Result<ExitCode> {
 
 fn build(
     args: &Args,
+    kept: Documents,
     out: &Path,
 ) -> anyhow::Result<(FullSummary, u64, IndexMap<&'static str, f64>)> {
     output::check_directory(out)?;
@@ -221,7 +229,7 @@ fn build(
     let documents = corpus.by_ref();
     let built = match args.lexical_only {
         true => build.lexical(out, documents, &stages),
-        false => full(args, build)?.run(out, documents, &stages),
+        false => full(args, kept, build)?.run(out, documents, &stages),
     };
     stages.clear();
     let seconds = stages.seconds();
@@ -237,8 +245,7 @@ pub(super) fn note_unweighted(index: &Index) -> anyhow::Result<()> {
     let names = index.unweighted()?;
     if !names.is_empty() {
         output::note(format_args!(
-            "Numbers of the documents that do not count, as the model's head has no weight for them: {}. `becr train` learns \
-             weights.",
+            "Numbers of the documents that do not count, as the model's head has no weight for them: {}.",
             names.join(", ")
         ));
     }
@@ -246,7 +253,7 @@ pub(super) fn note_unweighted(index: &Index) -> anyhow::Result<()> {
 }
 
 /// What an index with footprints takes beside documents.
-fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
+fn full(args: &Args, documents: Documents, build: Build) -> anyhow::Result<Build> {
     let mode = match args.mode {
         Some(BuildMode::Encoded) => QueryMode::Encoded,
         _ => QueryMode::Composed,
@@ -269,11 +276,7 @@ fn full(args: &Args, build: Build) -> anyhow::Result<Build> {
         .count_memory(args.rules.memory())
         .shard(args.shard)
         .mode(mode)
-        .documents(match (args.compose_documents, args.vectors_only) {
-            (true, _) => Documents::Composed,
-            (false, true) => Documents::Vectors,
-            (false, false) => Documents::Encoded,
-        })
+        .documents(documents)
         .model(model))
 }
 

@@ -1,20 +1,19 @@
 //! One module per subcommand.
 
-mod bench;
 mod change;
 #[cfg(feature = "redis")]
 mod cluster;
-mod corpus;
+pub mod corpus;
 mod cost;
 mod demo;
 mod encode;
 mod eval;
 mod explain;
-mod folds;
-mod index;
+pub mod index;
 mod measured;
 mod model;
-mod rerank;
+mod moved;
+pub mod rerank;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
@@ -24,11 +23,11 @@ mod serve;
 mod shell;
 mod stats;
 mod sync;
-mod tables;
 mod token_groups;
-mod train;
+mod tune;
 mod verify;
 
+use crate::program::{Commands, Program};
 use becr::Existing;
 use std::path::Path;
 use std::process::ExitCode;
@@ -71,24 +70,26 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Groups(token_groups::Command),
     Eval(eval::Args),
-    /// Make or check query-disjoint folds for cross-validation
-    #[command(subcommand)]
-    Folds(folds::Command),
-    Train(train::Args),
-    Tables(tables::Args),
+    Tune(tune::Args),
     Encode(encode::Args),
     /// Look after model directories
     #[command(subcommand)]
     Model(model::Command),
     Cost(cost::Args),
-    Bench(bench::Args),
     Completions(shell::CompletionsArgs),
     Manual(shell::ManualArgs),
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(moved::Args),
+    #[command(hide = true, disable_help_flag = true)]
+    Folds(moved::Args),
+    #[command(hide = true, disable_help_flag = true)]
+    Tables(moved::Args),
+    #[command(hide = true, disable_help_flag = true)]
+    Train(moved::Args),
 }
 
-impl Command {
-    /// The index that the command reads, if it is one that may be damaged: not one that it builds itself.
-    pub(crate) fn index(&self) -> Option<&Path> {
+impl Commands for Command {
+    fn index(&self) -> Option<&Path> {
         match self {
             Self::Search(args) => Some(args.index()),
             Self::Rerank(args) => Some(args.index()),
@@ -107,11 +108,8 @@ impl Command {
             _ => None,
         }
     }
-}
 
-impl Command {
-    /// What ^C says: how to go on, where there is something to go on with.
-    pub(crate) fn after_interrupt(&self) -> Option<&'static str> {
+    fn after_interrupt(&self) -> Option<&'static str> {
         match self {
             Self::Index(args) => Some(args.after_interrupt()),
             Self::Sync(_) => {
@@ -135,46 +133,50 @@ impl Command {
             _ => None,
         }
     }
-}
 
-/// What is said when the process that read the index fell, and why.
-pub(crate) fn fell(command: &Command, reason: String) -> anyhow::Result<ExitCode> {
-    match command {
-        Command::Verify(args) => verify::fell(args, reason),
-        _ => Err(anyhow::Error::msg(reason)),
+    fn fell(&self, reason: String) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Verify(args) => verify::fell(args, reason),
+            _ => Err(anyhow::Error::msg(reason)),
+        }
     }
-}
 
-pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
-    match command {
-        Command::Demo(args) => demo::run(args),
-        Command::Index(args) => index::run(args),
-        Command::Search(args) => search::run(args),
-        Command::Rerank(args) => rerank::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Sync(args) => sync::run(args),
-        Command::Serve(args) => serve::run(args),
-        Command::Add(args) => change::add(args),
-        Command::Update(args) => change::put(args, Existing::Replace),
-        Command::Delete(args) => change::delete(args),
-        Command::Compact(args) => change::compact(args),
-        Command::Merge(args) => change::merge(args),
-        #[cfg(feature = "redis")]
-        Command::Export(args) => cluster::export(args),
-        #[cfg(feature = "redis")]
-        Command::Import(args) => cluster::import(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Verify(args) => verify::run(args),
-        Command::Groups(command) => token_groups::run(command),
-        Command::Eval(args) => eval::run(args),
-        Command::Folds(command) => folds::run(command),
-        Command::Train(args) => train::run(args),
-        Command::Tables(args) => tables::run(args),
-        Command::Encode(args) => encode::run(args),
-        Command::Model(command) => model::run(command),
-        Command::Cost(args) => cost::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Completions(args) => shell::completions(args),
-        Command::Manual(args) => shell::manual(args),
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Demo(args) => demo::run(args),
+            Self::Index(args) => index::run(args),
+            Self::Search(args) => search::run(args),
+            Self::Rerank(args) => rerank::run(args),
+            Self::Explain(args) => explain::run(args),
+            Self::Sync(args) => sync::run(args),
+            Self::Serve(args) => serve::run(args),
+            Self::Add(args) => change::add(args),
+            Self::Update(args) => change::put(args, Existing::Replace),
+            Self::Delete(args) => change::delete(args),
+            Self::Compact(args) => change::compact(args),
+            Self::Merge(args) => change::merge(args),
+            #[cfg(feature = "redis")]
+            Self::Export(args) => cluster::export(args),
+            #[cfg(feature = "redis")]
+            Self::Import(args) => cluster::import(args),
+            Self::Stats(args) => stats::run(args),
+            Self::Verify(args) => verify::run(args),
+            Self::Groups(command) => token_groups::run(command),
+            Self::Eval(args) => eval::run(args),
+            Self::Tune(args) => tune::run(args),
+            Self::Encode(args) => encode::run(args),
+            Self::Model(command) => model::run(command),
+            Self::Cost(args) => cost::run(args),
+            Self::Completions(args) => shell::completions(args),
+            Self::Manual(args) => shell::manual(args),
+            Self::Bench(_) => moved::run("bench"),
+            Self::Folds(_) => moved::run("folds"),
+            Self::Tables(_) => moved::run("tables"),
+            Self::Train(_) => moved::run("train"),
+        }
+    }
+
+    fn command_line(_: &Program) -> clap::Command {
+        crate::command()
     }
 }

@@ -1,8 +1,7 @@
 //! `becr completions`, `becr manual`: what shells and `man` take.
 
-use crate::{Cli, output};
+use crate::output;
 use anyhow::Context;
-use clap::CommandFactory;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,7 +37,7 @@ pub(crate) struct ManualArgs {
 pub(crate) fn completions(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     // Into memory first: a closed pipe would panic inside of the generator.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "becr", &mut script);
+    clap_complete::generate(args.shell, &mut crate::command(), "becr", &mut script);
     let mut out = output::stdout();
     out.write_all(&script)?;
     out.flush()?;
@@ -51,7 +50,7 @@ pub(crate) fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
         return manual_to_stdout();
     }
     std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .and_then(|()| clap_mangen::generate_to(crate::command(), folder))
         .with_context(|| format!("cannot write manual pages to {}", folder.display()))?;
     output::note(format_args!("{}: see becr.1", folder.display()));
     Ok(ExitCode::SUCCESS)
@@ -60,7 +59,7 @@ pub(crate) fn manual(args: &ManualArgs) -> anyhow::Result<ExitCode> {
 /// The same pages as files have, in the order of their names.
 fn manual_to_stdout() -> anyhow::Result<ExitCode> {
     let folder = tempfile::tempdir()?;
-    clap_mangen::generate_to(Cli::command(), folder.path())?;
+    clap_mangen::generate_to(crate::command(), folder.path())?;
     let pages: Result<Vec<_>, _> = folder.path().read_dir()?.collect();
     let mut pages: Vec<_> = pages?.iter().map(std::fs::DirEntry::path).collect();
     // By command, so that `becr.1` comes before `becr-add.1`.

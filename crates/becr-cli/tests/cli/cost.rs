@@ -28,9 +28,6 @@ fn the_papers_example_in_words() {
         "6.86 TB",
         "saves 3.07 kB",
         "153 GB",
-        "31.3M",
-        "12.1T",
-        "20.6 MB",
     ] {
         assert!(
             outcome.stdout.contains(figure),
@@ -53,8 +50,6 @@ fn the_papers_example_in_json() {
     assert_eq!(cost["storage"]["documents"]["saved_by_cls"], 153.4e9);
     assert_eq!(cost["storage"]["groups"]["compressed"], 151.76e9);
     assert_eq!(cost["paper"]["storage"]["groups_compressed"], 152e9);
-    assert_eq!(cost["operations"][1]["group_vectors"], 23);
-    assert_eq!(cost["paper"]["operations"][1]["becr"], 52e6);
 }
 
 #[test]
@@ -76,29 +71,18 @@ fn another_collection_has_no_figures_of_the_paper() {
         "1",
         "--bits",
         "128",
-        "--query-words",
-        "2",
     ]);
     assert_eq!(
         cost["storage"]["documents"]["ours"],
         1000.0 * (1600.0 + 4.0 + 16.0)
     );
     assert_eq!(cost["storage"]["groups"]["compressed"], 50.0 * 16.0);
-    assert_eq!(
-        cost["operations"][0]["hamming_words"],
-        150.0 * 100.0 * 4.0 * 2.0
-    );
     assert_eq!(cost["paper"], serde_json::json!({}));
 }
 
 #[test]
 fn what_is_no_number_is_a_wrong_command_line() {
-    for arguments in [
-        ["--documents", "many"],
-        ["--tokens", "0"],
-        ["--bits", "0"],
-        ["--query-words", "3,x"],
-    ] {
+    for arguments in [["--documents", "many"], ["--tokens", "0"], ["--bits", "0"]] {
         let outcome = becr(Path::new("."), &["cost", arguments[0], arguments[1]]);
         assert_eq!(outcome.code, Some(2), "{arguments:?}");
         assert!(outcome.stderr.contains(arguments[0]), "{}", outcome.stderr);

@@ -180,15 +180,6 @@ fn documents_that_are_odd() {
     index(folder.path(), "all.jsonl", "bare", &["--no-text"]);
     let text = run(folder.path(), &["explain", "bare", "river", "d3"]).stdout;
     assert!(text.contains("the index keeps no texts"), "{text}");
-    // Documents composed from token groups have a footprint for each word.
-    index(
-        folder.path(),
-        "all.jsonl",
-        "composed",
-        &["--compose-documents"],
-    );
-    let text = run(folder.path(), &["explain", "composed", "river", "d3"]).stdout;
-    assert!(text.contains("nearest to \"river\": "), "{text}");
     // A head of another encoder is refused here too.
     let mut other = head(&folder.path().join("model"));
     other.encoder_id = "none".into();

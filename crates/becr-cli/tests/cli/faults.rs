@@ -174,7 +174,7 @@ fn outputs_are_checked_before_the_work() {
         "no.run",
     ];
     let cases: [&[&str]; 5] = [
-        &[&rerank[..], &["--raw", "--out", "missing/out.run"]].concat(),
+        &[&rerank[..], &["--out", "missing/out.run"]].concat(),
         &[&["encode"], &text[..], &["missing/out.json"]].concat(),
         &[
             "explain",

@@ -107,27 +107,3 @@ fn a_name_of_the_hub_stands_for_a_directory() {
     );
     refused("http://127.0.0.1:9", "hf:tiny/bird", "give its directory");
 }
-
-#[cfg(feature = "train")]
-#[test]
-fn train_starts_from_a_name_of_the_hub() {
-    let folder = folder();
-    let folder = folder.path();
-    let hub = hub(folder);
-    let line = |n: usize| {
-        let word = crate::full::WORDS[n % 10];
-        format!(r#"{{"id": "{n}", "query": "{word} {n}", "title": "", "text": "{word} boat {n}"}}"#)
-            + "\n"
-    };
-    let pairs: String = (0..20).map(line).collect();
-    fs::write(folder.join("pairs.jsonl"), pairs).unwrap();
-    let config = "[model]\nbase = 'hf:tiny/bert'\n[output]\nmodel = 'trained'\n[validation]\nshare = 0.2\n\
-        [[data.sets]]\nname = 'pairs'\npairs = 'pairs.jsonl'\n";
-    fs::write(folder.join("c.toml"), config).unwrap();
-    let output = becr(folder, &hub.hub.address, &["train", "c.toml", "--prepare"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}");
-    let read = |path: &str| fs::read(folder.join(path)).unwrap();
-    let weights = read("trained.training/model/model.safetensors");
-    assert_eq!(weights, read("model/model.safetensors"));
-}

@@ -1,24 +1,19 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
-#[cfg(feature = "train")]
-mod baseline;
-mod bench_engine;
-mod bench_json;
-mod bench_rank;
 #[cfg(feature = "redis")]
 mod cluster;
-mod composed;
 mod cost;
 mod cross;
 mod damage;
 mod demo;
 mod dice;
+mod doors;
 mod encode;
 mod eval;
 mod explain;
 mod failures;
 mod faults;
-mod folds;
+mod fixtures;
 mod full;
 mod full_disk;
 mod head;
@@ -27,24 +22,13 @@ mod index;
 mod kill;
 mod manners;
 mod modes;
-#[cfg(feature = "train")]
-mod paper;
-#[cfg(feature = "train")]
-mod paper_recipes;
-#[cfg(feature = "train")]
-mod paper_small;
+mod moved;
 mod ranked;
-mod raw;
 mod rerank;
 mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod sync;
-mod tables;
-#[cfg(feature = "train")]
-mod train;
-#[cfg(not(feature = "train"))]
-mod train_absent;
 mod tune;
 mod vectors;
 mod words;

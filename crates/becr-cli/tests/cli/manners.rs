@@ -369,11 +369,20 @@ fn every_command_that_prints_results_has_json() {
         run(folder.path(), &arguments).stdout
     };
     let commands = |help: &str| -> Vec<String> {
-        let list = help.split("Commands:\n").nth(1).unwrap_or_default();
-        let list = list.split("\n\n").next().unwrap_or_default();
-        let names = list.lines().filter(|line| !line.starts_with("   "));
-        let names = names.filter_map(|line| line.split_whitespace().next());
+        // The program's own list is in groups, some with several names in a line; that of a command is in one.
+        let list = match help.split_once("Commands:\n") {
+            Some((_, list)) => list.split("\n\n").next(),
+            None if help.contains("Usage: becr [OPTIONS] <COMMAND>") => {
+                help.split("\nOptions:").next()
+            }
+            None => None,
+        };
+        let lines = list.unwrap_or_default().lines();
+        let lines = lines.filter_map(|line| line.strip_prefix("  "));
+        let lines = lines.filter(|line| !line.starts_with(' '));
+        let names = lines.filter_map(|line| line.split("  ").next());
         names
+            .flat_map(|names| names.split(", "))
             .filter(|name| *name != "help")
             .map(str::to_owned)
             .collect()

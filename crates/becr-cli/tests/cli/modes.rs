@@ -88,11 +88,6 @@ fn an_index_for_encoded_queries_alone() {
         "search small river --mode composed",
         &["small: ", "encoded queries alone", "--mode encoded"],
     );
-    refused(
-        folder,
-        "search small river --variant no-pairs",
-        &["encoded"],
-    );
 
     // It lives as any other.
     run(folder, &["add", "small", "more.jsonl"]);
@@ -126,10 +121,10 @@ fn parts_for_encoded_queries_need_no_list_of_groups() {
     refused(folder, "merge part0 index --out mixed", &["for one mode"]);
     let shard = "index all.jsonl --out x --model model --mode composed --shard 0/2";
     refused(folder, shard, &["--groups"]);
-    let composed = "index all.jsonl --out x --model model --mode encoded --compose-documents";
+    let grouped = "index all.jsonl --out x --model model --mode encoded --groups groups.list";
     refused(
         folder,
-        composed,
+        grouped,
         &["no token groups", "leave --mode encoded out"],
     );
     assert!(!folder.join("x").exists());
@@ -189,9 +184,6 @@ fn heads_that_go_by_the_list() {
         nothing.contains("own_bm25") && nothing.contains("takes its place"),
         "{nothing}"
     );
-    first_stage(folder, "index");
-    let raw = "rerank index --queries queries.tsv --run bm25.run --out x --raw --head list.json";
-    refused(folder, raw, &["goes by the list"]);
 }
 
 #[test]
@@ -207,11 +199,6 @@ fn the_head_decides_the_mode() {
     assert_eq!(rerank(folder, &["--head", "told.json"]), encoded);
     let composed = ["--head", "told.json", "--mode", "composed"];
     assert_eq!(rerank(folder, &composed), rerank(folder, &[]));
-    refused(
-        folder,
-        "search index river --mode encoded --variant no-pairs",
-        &["is not composed of token groups"],
-    );
 }
 
 #[test]

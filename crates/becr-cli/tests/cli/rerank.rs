@@ -103,26 +103,6 @@ fn parts_left_out_are_left_out_exactly() {
 }
 
 #[test]
-fn variants_differ() {
-    let folder = ranked();
-    first_stage(folder.path());
-    let variants = ["becr", "no-pairs", "no-unigrams", "window-1"];
-    let scores: Vec<_> = variants
-        .iter()
-        .map(|variant| reranked(folder.path(), &["--variant", variant]))
-        .collect();
-    for a in 0..scores.len() {
-        for b in 0..a {
-            assert_ne!(scores[a], scores[b], "{} and {}", variants[a], variants[b]);
-        }
-    }
-    assert_eq!(scores[0], reranked(folder.path(), &[]));
-    let unknown = rerank(folder.path(), "bm25.run", "x.run", &["--variant", "best"]);
-    assert_eq!(unknown.code, Some(2));
-    assert!(unknown.stderr.contains("window-1"), "{}", unknown.stderr);
-}
-
-#[test]
 fn unknown_documents_repeated_lines_and_queries_without_text() {
     let folder = ranked();
     let input = "1 Q0 nobody 1 9 t\n1 Q0 d3 2 8 t\n1 Q0 ghost 3 7 t\n1 Q0 d4 4 6 t\n1 Q0 d3 5 5 t\n\

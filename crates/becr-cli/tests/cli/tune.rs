@@ -1,4 +1,4 @@
-//! `becr train` with a section [tune]: a head fitted to judgements, on an index that exists.
+//! `becr tune`: a head fitted to judgements, on an index that exists.
 
 use crate::becr;
 use crate::full::{WORDS, run};
@@ -66,7 +66,7 @@ fn ndcg(folder: &Path, head: &str) -> f64 {
 fn a_head_learns_from_judgements() {
     let folder = judged();
     let folder = folder.path();
-    let outcome = json(&run(folder, &["train", "tune.toml", "--json"]).stdout);
+    let outcome = json(&run(folder, &["tune", "tune.toml", "--json"]).stdout);
     assert_eq!(outcome["verdict"], "gain", "{outcome}");
     assert_eq!(outcome["queries"], 45);
     // The queries are measured as the program ranks them.
@@ -84,7 +84,7 @@ fn a_head_learns_from_judgements() {
     assert!(new.lexical[0].weight > old.lexical[0].weight);
     assert!(new.about.contains_key("fine_tuned"));
     // The same again, to another file, in words.
-    let told = run(folder, &["train", "tune.toml", "--out", "again.json"]).stdout;
+    let told = run(folder, &["tune", "tune.toml", "--out", "again.json"]).stdout;
     assert!(told.contains("45 queries to learn from"), "{told}");
     assert!(
         told.contains("again.json: the new head, which is better"),
@@ -100,15 +100,15 @@ fn what_cannot_be_tuned_is_said() {
     let folder = folder.path();
     let refused = |config: &str, more: &[&str], told: &str| {
         fs::write(folder.join("bad.toml"), config).unwrap();
-        let outcome = becr(folder, &[&["train", "bad.toml"], more].concat());
+        let outcome = becr(folder, &[&["tune", "bad.toml"], more].concat());
         assert_eq!(outcome.code, Some(1), "{config}: {}", outcome.stdout);
         assert!(outcome.stderr.contains(told), "{told}: {}", outcome.stderr);
         assert!(!folder.join("tuned.json").exists());
     };
     refused(
-        CONFIG,
-        &["--prepare"],
-        "--prepare and --restart don't go with [tune]",
+        "[model]\nbase = 'bundled'\n",
+        &[],
+        "bad.toml: expected a section [tune]",
     );
     let own = CONFIG.replace("head = 'list.json'\n", "");
     refused(

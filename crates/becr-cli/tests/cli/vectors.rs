@@ -132,8 +132,8 @@ fn it_lives_as_any_other_index_and_is_smaller() {
         assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
     };
     refused(
-        "index all.jsonl --out x --vectors-only --compose-documents",
-        "--compose-documents",
+        "index all.jsonl --out x --vectors-only --lexical-only",
+        "--lexical-only",
     );
     refused(
         "merge whole vectors --out y",

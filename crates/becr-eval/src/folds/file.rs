@@ -129,7 +129,7 @@ fn not_folds(error: &serde_json::Error) -> Error {
              list of lists of query ids, found something else ({error})",
             error.line()
         ),
-        "see `becr folds make` for an example",
+        "see `becr-lab folds make` for an example",
     )
 }
 

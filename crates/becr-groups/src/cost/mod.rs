@@ -3,7 +3,6 @@
 //! | module | job |
 //! |---|---|
 //! | [`storage`] | bytes of document and token-group embeddings, raw, compressed as in the paper, and in our records |
-//! | [`operations`] | operations to re-rank a list of candidates |
 //! | [`paper`] | what the paper prints for its example |
 //! | [`predict`] | from the sizes of an index that exists to those of another collection |
 //!
@@ -15,7 +14,6 @@
 //! assert_eq!((storage.groups.compressed / 1e9).round(), 152.0); // GB
 //! ```
 
-pub mod operations;
 pub mod paper;
 pub mod predict;
 pub mod storage;

@@ -78,7 +78,7 @@ fn a_model_is_fetched_once_into_the_usual_cache() {
     assert!(!directory.join("tokenizer.json").exists());
     let absent = root.join(".no_exist").join(COMMIT);
     assert_eq!(fs::read(absent.join("tokenizer.json")).unwrap(), b"");
-    assert_eq!(fs::read_dir(absent).unwrap().count(), 5);
+    assert_eq!(fs::read_dir(absent).unwrap().count(), 6);
     assert_eq!(fs::read_to_string(root.join("refs/main")).unwrap(), COMMIT);
     assert!(root.join("blobs").join(sha256(&weights())).is_file());
 
@@ -114,6 +114,28 @@ fn a_model_is_fetched_once_into_the_usual_cache() {
     )
     .unwrap();
     assert_eq!((pinned, hub.hub.asked().len()), (directory, 0));
+}
+
+/// Whatever a model directory can hold comes along: without one of these, a model would rank otherwise than where it was made.
+#[test]
+fn everything_that_belongs_to_a_model_is_fetched() {
+    let (hub, folder) = hub(0);
+    let optional = [
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "head.json",
+        "mixer.safetensors",
+        "words.bin",
+    ];
+    for name in optional {
+        hub.small("tiny/bert", name, name.as_bytes());
+    }
+    let directory = fetch(settings(&hub, folder.path()), "hf:tiny/bert").unwrap();
+    for name in optional {
+        let found = fs::read(directory.join(name));
+        assert_eq!(found.unwrap_or_default(), name.as_bytes(), "{name}");
+    }
 }
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! `becr bench baselines`: the models that the paper compares BECR with, on the work of its RQ2: 150 documents of 857 tokens
+//! `becr-lab bench baselines`: the models that the paper compares BECR with, on the work of its RQ2: 150 documents of 857 tokens
 //! re-ranked for a query of n words.
 //!
 //! Model: random weights of the shape of a known encoder, random documents. What can be known of documents before the query is

@@ -1,4 +1,4 @@
-//! `becr bench encoder`: the forward pass in f32 and int8, beside onnxruntime and PyTorch.
+//! `becr-lab bench encoder`: the forward pass in f32 and int8, beside onnxruntime and PyTorch.
 //!
 //! Model: every runtime gets the same weights and the same token ids (sequences of one length, so that nobody computes
 //! padding), keeps all hidden states, and runs for some seconds after one pass of warm-up; the fastest pass
@@ -28,7 +28,7 @@ const SCRIPT: &str = include_str!("runtimes.py");
 ///
 ///   python3 -m venv venv && venv/bin/pip install numpy safetensors onnx onnxruntime torch
 ///
-///   becr bench encoder --python venv/bin/python --runtimes onnxruntime,torch
+///   becr-lab bench encoder --python venv/bin/python --runtimes onnxruntime,torch
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

@@ -1,4 +1,4 @@
-"""Times the forward pass of a BERT encoder in onnxruntime and PyTorch, for `becr bench encoder`.
+"""Times the forward pass of a BERT encoder in onnxruntime and PyTorch, for `becr-lab bench encoder`.
 
 usage: runtimes.py MODEL_DIR SEQUENCES LENGTH THREADS SECONDS RUNTIME PRECISION
 

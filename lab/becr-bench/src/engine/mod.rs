@@ -1,4 +1,4 @@
-//! `becr bench engine`: the reference work W(n), 150 documents of 857 tokens picked at random from a store several
+//! `becr-lab bench engine`: the reference work W(n), 150 documents of 857 tokens picked at random from a store several
 //! times the last-level cache, scored for a query of n words with all its word pairs within a window of three.
 //!
 //! Every time is the lower quartile over fresh random picks, and stands beside the time that a streaming read of the same

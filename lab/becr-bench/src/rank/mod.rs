@@ -1,4 +1,4 @@
-//! `becr bench rank`: the reference work W(n) end to end through the embedded store.
+//! `becr-lab bench rank`: the reference work W(n) end to end through the embedded store.
 //!
 //! Model: candidates by their external ids, 150 or 1,000 documents of 857 tokens and 686 words, picked at random
 //! from a store several times the last-level cache and held by the page cache; queries of n words whose words and
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Also measure composed queries through the library, as a program asks for them, on so many threads.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     threads: Vec<usize>,
-    /// How queries are read. The time of the encoder is not measured: `becr bench encoder` does that.
+    /// How queries are read. The time of the encoder is not measured: `becr-lab bench encoder` does that.
     #[arg(long, value_enum, default_value_t)]
     mode: Mode,
     /// Also write the rows as JSON to this file.

@@ -1,10 +1,10 @@
-//! `becr bench serve`: a running server under load, beside the library in this process.
+//! `becr-lab bench serve`: a running server under load, beside the library in this process.
 //!
 //! Model: clients that keep their connections and send the next search when the last is answered (closed loop), or
 //! searches that are due at fixed times whether or not others are answered (open loop), where a time counts from when a
 //! search was due. Answers other than 200 are counted, not timed. The baseline is the same searches by the library, one
 //! thread, no HTTP. To compare both on one core, pin: `taskset -c 0 becr serve INDEX --threads 1`, then
-//! `taskset -c 1 becr bench serve …` for the load and `taskset -c 0 becr bench serve --index INDEX` for the baseline.
+//! `taskset -c 1 becr-lab bench serve …` for the load and `taskset -c 0 becr-lab bench serve --index INDEX` for the baseline.
 
 mod client;
 

@@ -1,4 +1,4 @@
-//! `becr bench store`: what serving from the document store costs, on synthetic records.
+//! `becr-lab bench store`: what serving from the document store costs, on synthetic records.
 //!
 //! Model: records of the reference work W (857 tokens, 5 layers, 256 bits), as many as asked for, in a store that
 //! is written first and deleted afterwards. Candidate lists are 150 documents picked at random.

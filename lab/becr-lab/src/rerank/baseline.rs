@@ -1,22 +1,17 @@
 //! Re-ranking with one of the models that the paper compares BECR with.
 
-use super::reading::{self, CandidateTexts};
-use super::{Args, Task};
-use crate::progress;
 use anyhow::Context;
-use becr_eval::Candidates;
+use becr_cli::progress;
+use becr_cli::rerank::{Args, CandidateTexts, Input, Task, write};
 use becr_train::Device;
 use becr_train::baseline::{BaselineRanker, QueryTexts};
 use std::path::Path;
 use std::time::Instant;
 
-pub(super) fn run(
-    args: &Args,
-    directory: &Path,
-    tasks: &[Task<'_>],
-    candidates: &Candidates,
-) -> anyhow::Result<()> {
-    let index = args.rank.open(&args.index)?;
+pub(super) fn run(args: &Args, directory: &Path) -> anyhow::Result<()> {
+    let input = Input::read(args)?;
+    let tasks = input.tasks();
+    let index = args.rank.open(args.index())?;
     let device = match args.backend.is_cuda() {
         true => Device::Cuda(0),
         false => Device::Cpu,
@@ -47,5 +42,5 @@ pub(super) fn run(
             Some(read.ranked(task, scores, 0))
         })
         .collect();
-    reading::write(args, tasks, candidates, &ranked, begun)
+    write(args, &input, &tasks, &ranked, begun)
 }

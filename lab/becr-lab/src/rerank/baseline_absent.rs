@@ -1,17 +1,11 @@
 //! Re-ranking with a baseline, in a program that was built without training.
 
-use super::{Args, Task};
-use becr_eval::Candidates;
+use becr_cli::rerank::Args;
 use std::path::Path;
 
-pub(super) fn run(
-    _: &Args,
-    directory: &Path,
-    _: &[Task<'_>],
-    _: &Candidates,
-) -> anyhow::Result<()> {
+pub(super) fn run(_: &Args, directory: &Path) -> anyhow::Result<()> {
     anyhow::bail!(
-        "{}: this becr was built without the baselines; build it from the sources with `--features train`",
+        "{}: this becr-lab was built without the baselines; build it from the sources with `--features train`",
         directory.display()
     )
 }

@@ -51,7 +51,7 @@ pub(super) struct Collection {
     pub(super) run: PathBuf,
 }
 
-/// A training: `becr train CONFIG --seed SEED --out …`.
+/// A training: `becr-lab train CONFIG --seed SEED --out …`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Training {
@@ -107,7 +107,7 @@ pub(super) struct ModelEntry {
     /// Arguments of `becr model prepare`.
     #[serde(default)]
     pub(super) prepare: Vec<String>,
-    /// Arguments of `becr index`.
+    /// Arguments of `becr-lab index`.
     #[serde(default)]
     pub(super) index: Vec<String>,
 }
@@ -145,7 +145,7 @@ pub(super) struct RowConfig {
     pub(super) model: Option<String>,
     /// A baseline that reads the index's texts: a directory, or the name of a training.
     pub(super) baseline: Option<PathBuf>,
-    /// Further arguments of `becr rerank`.
+    /// Further arguments of `becr-lab rerank`.
     #[serde(default)]
     pub(super) rerank: Vec<String>,
     /// A training with a section `[folds]`: the row is its cross-validated run, in a table of one collection.
@@ -182,7 +182,7 @@ fn of(path: &str, collection: &str) -> PathBuf {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TimesConfig {
-    /// Shapes of the encoder, as `becr bench baselines` names them.
+    /// Shapes of the encoder, as `becr-lab bench baselines` names them.
     pub(super) encoders: Vec<String>,
     /// Words of the queries.
     pub(super) query_words: Vec<u64>,
@@ -196,7 +196,7 @@ pub(super) struct TimesConfig {
     pub(super) kept: Vec<KeptTimes>,
 }
 
-/// A file of times that were measured elsewhere, in the form of `becr bench baselines --json`, and how.
+/// A file of times that were measured elsewhere, in the form of `becr-lab bench baselines --json`, and how.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeptTimes {
@@ -438,7 +438,7 @@ impl Config {
 }
 
 impl TimesConfig {
-    /// What `becr bench engine` has no row for would be missing without a word.
+    /// What `becr-lab bench engine` has no row for would be missing without a word.
     fn check(&self) -> anyhow::Result<()> {
         ensure!(
             self.query_words.iter().all(|n| (1..=10).contains(n)),

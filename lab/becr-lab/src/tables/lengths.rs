@@ -3,7 +3,7 @@
 use super::config::{Collection, TableConfig};
 use super::quoted;
 use super::relevance::{CONFIDENCE, RelevanceRow};
-use crate::commands::corpus::{self, OnError};
+use becr_cli::corpus::{self, OnError};
 use becr_corpus::TopicField;
 use becr_eval::{Buckets, Estimate, Panel, Plot, Series};
 use becr_text::words::words;

@@ -1,7 +1,7 @@
 //! The runs that tables are made of, and what they need: trainings, models, indexes.
 
 use super::config::{Collection, Config, ModelEntry, RowConfig};
-use super::steps::{Step, Steps, command};
+use super::steps::{Step, Steps};
 use anyhow::Context;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,8 +82,8 @@ impl<'a> Making<'a> {
         );
         let run = self.config.out.join(&step.name);
         step.arguments.extend(["--out".to_owned(), shown(&run)]);
-        self.say(&index.arguments);
-        self.say(&step.arguments);
+        self.say(&index, &index_key);
+        self.say(&step, &key);
         if self.steps.is_done(&step.name, &key) && run.is_file() {
             self.steps.keep();
         } else {
@@ -179,7 +179,7 @@ impl<'a> Making<'a> {
             after: base_key.into_iter().collect(),
         };
         let key = self.steps.key(&step)?;
-        self.say(&step.arguments);
+        self.say(&step, &key);
         if make && !(self.steps.is_done(&step.name, &key) && directory.is_dir()) {
             if directory.is_dir() {
                 std::fs::remove_dir_all(&directory)
@@ -195,7 +195,7 @@ impl<'a> Making<'a> {
     fn directory(&mut self, named: &Path) -> anyhow::Result<(String, Option<String>)> {
         match self.training(named)? {
             Some((step, key)) => {
-                self.say(&step.arguments);
+                self.say(&step, &key);
                 Ok((self.place(&step.name), Some(key)))
             }
             None => Ok((shown(named), None)),
@@ -247,8 +247,8 @@ impl<'a> Making<'a> {
     }
 
     /// Keeps a command for the footer, once.
-    fn say(&mut self, arguments: &[String]) {
-        self.say_line(command(arguments));
+    fn say(&mut self, step: &Step<'_>, key: &str) {
+        self.say_line(self.steps.command(step, key));
     }
 
     fn say_line(&mut self, command: String) {

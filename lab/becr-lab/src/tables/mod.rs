@@ -1,4 +1,4 @@
-//! `becr tables`: the tables of an evaluation, from one file that says what is compared on what.
+//! `becr-lab tables`: the tables of an evaluation, from one file that says what is compared on what.
 //!
 //! Every figure comes from a run file that is kept, and every run from a command that the table names. What was done
 //! before is not done again: a step is known by its command and by what it reads (`steps.rs`).
@@ -11,7 +11,7 @@ mod relevance;
 mod steps;
 mod times;
 
-use crate::output;
+use becr_cli::output;
 use config::Config;
 use relevance::Relevance;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,15 @@ use times::Times;
 /// A TOML file names collections, models, trainings and tables. Trainings, models,
 /// indexes and runs that are missing are made by the commands that the footers of the
 /// tables name; tables go out as Markdown, CSV and SVG. Asked again with nothing changed, it
-/// makes nothing and writes the same bytes. crates/becr-cli/configs/tables.toml is an
+/// makes nothing and writes the same bytes. lab/becr-lab/configs/tables.toml is an
 /// example with comments: relevance, components switched off, bits and layers,
 /// operations counted from shapes, and times, which are measured once and kept.
 ///
 /// Examples:
 ///
-///   becr tables tables.toml
+///   becr-lab tables tables.toml
 ///
-///   becr tables tables.toml --check
+///   becr-lab tables tables.toml --check
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

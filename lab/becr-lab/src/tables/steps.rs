@@ -1,7 +1,7 @@
-//! Steps that are done once: commands of this program, known by their arguments and by what they read.
+//! Steps that are done once: commands of this program, which has those of `becr` too, known by their arguments and by what they read.
 
-use crate::output;
 use anyhow::{Context, bail, ensure};
+use becr_cli::output;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,14 @@ impl Steps {
         self.known.get(name).is_some_and(|done| done.key == key)
     }
 
+    /// The command of a step: the one that did it, where it was done with this key, else the one that would.
+    pub(super) fn command(&self, step: &Step<'_>, key: &str) -> String {
+        match self.known.get(&step.name) {
+            Some(done) if done.key == key => done.command.clone(),
+            _ => command(&step.arguments),
+        }
+    }
+
     /// Figures that were taken when a step was done.
     pub(super) fn figures(&self, name: &str) -> BTreeMap<String, u64> {
         self.known
@@ -172,7 +180,7 @@ fn update(hash: &mut Xxh3, path: &Path) -> std::io::Result<()> {
 }
 
 /// A command as one would type it.
-pub(super) fn command(arguments: &[String]) -> String {
+fn command(arguments: &[String]) -> String {
     let quoted = arguments.iter().map(|argument| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,".contains(c);
         match !argument.is_empty() && argument.chars().all(plain) {
@@ -180,5 +188,5 @@ pub(super) fn command(arguments: &[String]) -> String {
             false => format!("'{}'", argument.replace('\'', r"'\''")),
         }
     });
-    format!("becr {}", quoted.collect::<Vec<_>>().join(" "))
+    format!("becr-lab {}", quoted.collect::<Vec<_>>().join(" "))
 }

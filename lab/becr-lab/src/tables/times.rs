@@ -1,4 +1,4 @@
-//! Times to re-rank one query's candidates: measured once by `becr bench`, and kept as runs are.
+//! Times to re-rank one query's candidates: measured once by `becr-lab bench`, and kept as runs are.
 //!
 //! Three benchmarks are asked: `baselines` for the models that BECR is compared with and for the encoder over a query, `engine` for
 //! footprints in memory, `rank` for what reading them from the store adds. Times that were measured elsewhere, on a machine
@@ -6,7 +6,7 @@
 
 use super::config::{KeptTimes, TimesConfig};
 use super::quoted;
-use super::steps::{Step, Steps, command};
+use super::steps::{Step, Steps};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ struct TimesLine {
     ms: BTreeMap<u64, f64>,
 }
 
-/// What `becr bench baselines` writes, and whoever measures the same elsewhere.
+/// What `becr-lab bench baselines` writes, and whoever measures the same elsewhere.
 #[derive(Deserialize)]
 struct BaselineFile {
     cpu: Option<String>,
@@ -52,7 +52,7 @@ struct BaselineRow {
     ms: f64,
 }
 
-/// What `becr bench engine` writes.
+/// What `becr-lab bench engine` writes.
 #[derive(Deserialize)]
 struct EngineFile {
     rows: Vec<EngineRow>,
@@ -67,7 +67,7 @@ struct EngineRow {
     ms: f64,
 }
 
-/// What `becr bench rank` writes.
+/// What `becr-lab bench rank` writes.
 #[derive(Deserialize)]
 struct RankFile {
     rows: Vec<RankRow>,
@@ -328,14 +328,14 @@ fn measure(
     let key = steps.key(&step)?;
     let written = file.display().to_string();
     step.arguments.extend(["--json".to_owned(), written]);
-    commands.push(command(&step.arguments));
+    commands.push(steps.command(&step, &key));
     if steps.is_done(&step.name, &key) && file.is_file() {
         steps.keep();
         return Ok(file);
     }
     ensure!(
         cfg!(feature = "train"),
-        "[times]: this becr was built without the baselines; build it from the sources with `--features train`"
+        "[times]: this becr-lab was built without the baselines; build it with `--features train`"
     );
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
@@ -349,7 +349,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
         .with_context(|| format!("{}: cannot read", path.display()))?;
     serde_json::from_str(&text).with_context(|| {
         format!(
-            "{}: expected what `becr bench --json` writes",
+            "{}: expected what `becr-lab bench --json` writes",
             path.display()
         )
     })

@@ -8,8 +8,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let asked = std::env::args().skip_while(|argument| argument != "train");
     let asked: Vec<String> = asked.skip(1).collect();
     anyhow::bail!(
-        "{}: a file without a section [tune] asks for a training that this becr was built without: it needs a framework that takes \
-         minutes to build; from the sources, run `cargo run --release --features train -- train {}`",
+        "{}: this becr-lab was built without training, which needs a framework that takes minutes to build; from the sources, run \
+         `cargo run --release -p becr-lab --features train -- train {}`",
         args.config.display(),
         asked.join(" ")
     )

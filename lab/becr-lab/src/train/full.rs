@@ -1,13 +1,14 @@
 //! From a configuration file to a trained model, head or mixer.
 
+use super::Args;
 use super::watch::{Bar, Indexing};
-use super::{Args, print};
-use crate::{hub, output};
 use anyhow::Context;
+use becr_cli::{hub, output};
 use becr_index::manifest::Manifest;
 use becr_train::config::{BUNDLED, Config};
 use becr_train::data::{Preparation, Prepared};
 use becr_train::{Training, forget, mixer};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -131,5 +132,12 @@ fn unpack(directory: &Path) -> anyhow::Result<()> {
         let path = directory.join(name);
         std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    Ok(())
+}
+
+fn print(text: &impl std::fmt::Display) -> anyhow::Result<()> {
+    let mut out = output::stdout();
+    writeln!(out, "{text}")?;
+    out.flush()?;
     Ok(())
 }

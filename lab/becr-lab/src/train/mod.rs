@@ -1,37 +1,27 @@
-//! `becr train`: from a configuration file to a trained model.
+//! `becr-lab train`: from a configuration file to a trained model.
 
 #[cfg(not(feature = "train"))]
 #[path = "absent.rs"]
 mod full;
 #[cfg(feature = "train")]
 mod full;
-mod tune;
 #[cfg(feature = "train")]
 mod watch;
 
-use crate::{backend, output};
-use std::io::Write;
+use becr_cli::backend;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Train a model, or fine-tune a head
+/// Train a model, a head, a mixer or a baseline
 ///
 /// Reads a TOML file that says what to start from, which data to learn from and where
 /// to put the result.
 ///
-/// A file with a section [tune] fits the head of an index to a few judgements, in
-/// seconds, and says what that gains on queries it was not fitted to; if it loses, the
-/// head stays as it was. crates/becr-tune/configs has an example with comments:
+/// It needs a program that was built with training:
 ///
-///   becr train fine-tune.toml
+///   cargo run --release -p becr-lab --features train -- train own.toml
 ///
-///   becr search own.becr --head own-head.json …
-///
-/// Everything else needs a program that was built with training, from the sources:
-///
-///   cargo run --release --features train -- train own.toml
-///
-///   cargo run --release --features train -- train own.toml --prepare
+///   cargo run --release -p becr-lab --features train -- train own.toml --prepare
 ///
 /// It trains a head on an index that it makes, or the encoder too: a model directory
 /// comes out that `becr index --model` takes at once. Such a training can be
@@ -44,17 +34,16 @@ use std::process::ExitCode;
 pub(crate) struct Args {
     /// The configuration.
     config: PathBuf,
-    /// Read the data, build the index, report, and stop before training. Not with [tune].
+    /// Read the data, build the index, report, and stop before training.
     #[arg(long)]
     prepare: bool,
-    /// Start anew: drop what an earlier training with this seed left, and replace an index of other data. Not with
-    /// [tune].
+    /// Start anew: drop what an earlier training with this seed left, and replace an index of other data.
     #[arg(long)]
     restart: bool,
     /// Another seed than that of the configuration; trainings with several seeds share the work directory.
     #[arg(long, value_name = "N", env = "BECR_TRAIN_SEED")]
     seed: Option<u64>,
-    /// Another place for the result than that of the configuration: a model directory, or with [tune] a head's file.
+    /// Another place for the result than that of the configuration: a model directory or a head's file.
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -65,15 +54,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    match becr_tune::Config::read(&args.config)? {
-        Some(config) => tune::run(args, config),
-        None => full::run(args),
-    }
-}
-
-fn print(text: &impl std::fmt::Display) -> anyhow::Result<()> {
-    let mut out = output::stdout();
-    writeln!(out, "{text}")?;
-    out.flush()?;
-    Ok(())
+    let text = std::fs::read_to_string(&args.config).unwrap_or_default();
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    anyhow::ensure!(
+        !table.contains_key("tune"),
+        "{}: a file with a section [tune] is for `becr tune`, which tunes a head to judgements",
+        args.config.display()
+    );
+    full::run(args)
 }

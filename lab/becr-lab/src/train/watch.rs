@@ -1,6 +1,6 @@
 //! Bars for the parts of a training.
 
-use crate::{output, progress};
+use becr_cli::{output, progress};
 use becr_train::data::Watch;
 use becr_train::mixer::HeldOut;
 use becr_train::{Observer, Step, Validated};

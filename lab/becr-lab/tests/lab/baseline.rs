@@ -253,7 +253,7 @@ fn what_makes_no_sense_is_refused() {
     let refused = becr(folder, &refused);
     assert_eq!(refused.code, Some(1));
     assert!(
-        refused.stderr.contains("model/baseline.json") && refused.stderr.contains("becr train"),
+        refused.stderr.contains("model/baseline.json") && refused.stderr.contains("becr-lab train"),
         "{}",
         refused.stderr
     );

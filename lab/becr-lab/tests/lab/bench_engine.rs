@@ -1,4 +1,4 @@
-//! `becr bench engine` on its smallest work.
+//! `becr-lab bench engine` on its smallest work.
 
 use crate::becr;
 

@@ -1,4 +1,4 @@
-//! What `becr bench … --json` writes, for those benchmarks that have no module of their own.
+//! What `becr-lab bench … --json` writes, for those benchmarks that have no module of their own.
 
 use crate::full::{corpus, folder, run};
 use crate::ranked::json;

@@ -1,4 +1,4 @@
-//! `becr bench rank` on a store of a few documents: the rows are there and their parts make sense.
+//! `becr-lab bench rank` on a store of a few documents: the rows are there and their parts make sense.
 
 use crate::becr;
 use crate::full::run;

@@ -1,4 +1,4 @@
-//! `becr folds`.
+//! `becr-lab folds`.
 
 use crate::becr;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use becr_model::{Config, Storage, Weights};
 use std::fs;
 use std::path::Path;
 
-const PAPER: &str = include_str!("../../../../lab/becr-train/configs/paper-l5.toml");
+const PAPER: &str = include_str!("../../../becr-train/configs/paper-l5.toml");
 
 /// A model with as many layers as the paper's file wants, in the place of the folder's.
 pub(crate) fn five_layers(folder: &Path) {

@@ -156,7 +156,7 @@ const SHAPES: [(&str, usize, usize); 5] = [
 
 /// The sample collection, candidates, a random model of its words, and the files that say what is trained and compared.
 fn prepare(folder: &Path) {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/becr-cli/sample");
     for name in ["corpus.jsonl", "queries.tsv", "qrels.txt"] {
         fs::copy(sample.join(name), folder.join(name)).unwrap();
     }

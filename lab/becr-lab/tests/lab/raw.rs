@@ -5,6 +5,7 @@ use crate::full::{index, run};
 use crate::ranked::{head, json, ranked, rows};
 use becr_encoder::Encoder;
 use becr_lmdb::Store;
+use becr_model::{DeepScale, ScaleOver};
 use becr_text::groups::TokenGroup;
 use std::collections::BTreeMap;
 use std::fs;
@@ -286,12 +287,20 @@ fn what_has_no_vectors_to_compare_is_said() {
     let folder = folder();
     let folder = folder.path();
     index(folder, "all.jsonl", "words", &["--no-text"]);
+    let mut list = head(&folder.join("model"));
+    list.deep.scale = Some(DeepScale {
+        over: ScaleOver::List,
+        weight: 1.0,
+        deviation: 0.5,
+    });
+    list.write(&folder.join("list.json")).unwrap();
     for (index, more, told) in [
         (
             "index",
             &["--scorer", "one-vector"][..],
             "one-vector compares none",
         ),
+        ("index", &["--head", "list.json"], "goes by the list"),
         ("words", &[], "build it without --no-text"),
     ] {
         let outcome = rerank(folder, index, &[&["--raw"], more].concat());

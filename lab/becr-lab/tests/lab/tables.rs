@@ -1,4 +1,4 @@
-//! `becr tables`: made once, and the same to the last byte from then on.
+//! `becr-lab tables`: made once, and the same to the last byte from then on.
 
 use crate::becr;
 use crate::full::run;
@@ -195,7 +195,7 @@ kept = [{ file = "kept/times.json", made_by = "another program" }]
         "| MaxSim | – | other | gpu | 1.25 |",
         "| 5 | 3 | ",
         "another program",
-        "becr bench rank --n 3 --candidates 150 --layers 5 --documents 160 --cold 1 --json tables/times/rank.json",
+        "becr-lab bench rank --n 3 --candidates 150 --layers 5 --documents 160 --cold 1 --json tables/times/rank.json",
     ] {
         assert!(made.0.contains(row), "{row}: {}", made.0);
     }

@@ -1,4 +1,4 @@
-//! `becr train` with a small random model: from pairs, on an index that exists, in folds; interrupted and refused.
+//! `becr-lab train` with a small random model: from pairs, on an index that exists, in folds; interrupted and refused.
 
 use crate::becr;
 use crate::full::{WORDS, folder, run};
@@ -95,7 +95,7 @@ fn a_tiny_model_learns_goes_on_after_a_kill_and_ranks() {
 
     // The same training, killed once it has left a checkpoint.
     config(folder, "killed.toml", &PAIRS.replace("OUT", "killed"));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_becr"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_becr-lab"))
         .args(["train", "killed.toml"])
         .current_dir(folder)
         .stdout(Stdio::null())

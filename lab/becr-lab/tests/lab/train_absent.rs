@@ -1,4 +1,4 @@
-//! `becr train` in a program that was built without it.
+//! `becr-lab train` in a program that was built without it.
 
 use crate::becr;
 
@@ -9,7 +9,7 @@ fn says_how_to_build_it() {
     std::fs::write(folder.path().join("own.toml"), config).unwrap();
     let outcome = becr(folder.path(), &["train", "own.toml", "--seed", "2"]);
     assert_eq!(outcome.code, Some(1));
-    let told = "--features train -- train own.toml --seed 2";
+    let told = "cargo run --release -p becr-lab --features train -- train own.toml --seed 2";
     assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
 }
 
@@ -18,6 +18,6 @@ fn helps_when_it_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = becr(folder.path(), &["train", "--help"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let told = "cargo run --release --features train -- train own.toml";
+    let told = "cargo run --release -p becr-lab --features train -- train own.toml";
     assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
 }

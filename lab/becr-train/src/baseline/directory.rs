@@ -214,7 +214,7 @@ impl Baseline {
         let path = directory.join(FILE);
         let text = std::fs::read_to_string(&path).map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => {
-                broken(&path, "there is no such file; expected the directory of a baseline that `becr train` made")
+                broken(&path, "there is no such file; expected the directory of a baseline that `becr-lab train` made")
             }
             _ => TrainError::io(&path)(source),
         })?;

@@ -1,8 +1,8 @@
 //! The models that the paper compares BECR with: KNRM, CONV-KNRM, BERT, CEDR-KNRM and ColBERT.
 //!
 //! They share encoder, kernels, loss, loop, data and checkpoints with BECR. Each has a file of its own that reads like its
-//! paper: from a batch to scores. A section `[baseline]` in the file of `becr train` trains one; its directory is read by
-//! [`BaselineRanker`], which `becr rerank --baseline` calls.
+//! paper: from a batch to scores. A section `[baseline]` in the file of `becr-lab train` trains one; its directory is read by
+//! [`BaselineRanker`], which `becr-lab rerank --baseline` calls.
 //!
 //! With a frozen encoder, or fixed word vectors, `frozen` computes once what no step changes.
 //!

@@ -1,4 +1,4 @@
-//! The file that `becr train` takes: which model, which data, how to learn, where to put the result.
+//! The file that `becr-lab train` takes: which model, which data, how to learn, where to put the result.
 //!
 //! A TOML file. Every key has a default but the few that name files; a key that nobody knows is an error with its
 //! line. Paths are relative to the folder of the file. The files in `configs/` show every section with comments.
@@ -302,7 +302,7 @@ pub struct FoldsConfig {
     pub count: usize,
     /// Seed of the split.
     pub seed: u64,
-    /// Folds made before with `becr folds make`, instead of new ones.
+    /// Folds made before with `becr-lab folds make`, instead of new ones.
     pub file: Option<PathBuf>,
     /// Measures of the table, as `becr eval` takes them.
     pub measures: String,

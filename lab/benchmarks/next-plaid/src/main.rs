@@ -1,6 +1,6 @@
 //! MaxSim of the public crate next-plaid on the work of the paper's RQ2: a query of 32 vectors and 150 documents of 857 vectors of 128
 //! numbers, as ColBERT has them. The documents are picked anew each time out of 1,200, which no cache holds. One thread: a call scores one
-//! document, and ndarray's own matrix product has no others. Prints a row as `becr bench baselines --json` writes them, for `becr tables`:
+//! document, and ndarray's own matrix product has no others. Prints a row as `becr-lab bench baselines --json` writes them, for `becr-lab tables`:
 //!
 //! ```text
 //! cargo run --release --manifest-path benchmarks/next-plaid/Cargo.toml > kept/times-next-plaid.json

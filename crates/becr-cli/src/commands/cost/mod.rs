@@ -1,11 +1,10 @@
-//! `becr cost`: what an index of any collection takes, and what a query costs.
+//! `becr cost`: what an index of any collection takes.
 
 mod prediction;
 mod text;
 mod units;
 
 use crate::output;
-use becr_groups::cost::operations::{Operations, Workload};
 use becr_groups::cost::paper;
 use becr_groups::cost::predict::Target;
 use becr_groups::cost::storage::{Collection, Encoding, Storage, TradeOff, trade_offs};
@@ -16,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use units::{count, positive};
 
-/// Compute what an index takes and what re-ranking costs
+/// Compute what an index of any size takes
 ///
 /// The arithmetic of the paper for any collection. Without options it is the
 /// paper's example, ClueWeb09-Cat-B, beside what the paper prints. Numbers may
@@ -64,18 +63,6 @@ pub(crate) struct Args {
     /// b: bits of a footprint.
     #[arg(long, value_name = "b", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     bits: u64,
-    /// n: words of a query; several, with commas between them, make several columns.
-    #[arg(long, value_name = "n", default_value = "3,5", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=500))]
-    query_words: Vec<u64>,
-    /// Documents to re-rank for a query.
-    #[arg(long, value_name = "N", default_value = "150", value_parser = count)]
-    candidates: u64,
-    /// K: kernels.
-    #[arg(long, value_name = "K", default_value_t = 11, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    kernels: u64,
-    /// Largest distance between the two words of a pair, in a query.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=500))]
-    window: u64,
     /// Go on from this index instead of from the paper's formulas.
     #[arg(long, value_name = "DIR", requires = "target_documents", conflicts_with_all = FORMULA)]
     index: Option<PathBuf>,
@@ -94,7 +81,7 @@ pub(crate) struct Args {
 }
 
 /// Options of the formulas, which an index takes the place of.
-const FORMULA: [&str; 13] = [
+const FORMULA: [&str; 9] = [
     "documents",
     "tokens",
     "words",
@@ -104,10 +91,6 @@ const FORMULA: [&str; 13] = [
     "layers",
     "stored_layers",
     "bits",
-    "query_words",
-    "candidates",
-    "kernels",
-    "window",
 ];
 
 /// All that is printed.
@@ -117,8 +100,6 @@ struct Cost {
     encoding: Encoding,
     storage: Storage,
     trade_offs: Vec<TradeOff>,
-    workload: Workload,
-    operations: Vec<Operations>,
     /// What the paper prints, where the question is the paper's.
     paper: Printed,
 }
@@ -130,8 +111,6 @@ struct Printed {
     storage: Option<PrintedSizes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trade_offs: Option<[(f64, f64); 10]>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    operations: Vec<paper::PrintedOperations>,
 }
 
 /// The four sizes of the paper's example, in bytes.
@@ -203,31 +182,18 @@ impl Args {
             stored_layers: self.stored_layers,
             bits: self.bits,
         };
-        let workload = |&query_words: &u64| Workload {
-            candidates: self.candidates,
-            tokens: self.tokens,
-            query_words,
-            kernels: self.kernels,
-            window: self.window,
-        };
-        let workloads: Vec<Workload> = self.query_words.iter().map(workload).collect();
         Cost {
             collection,
             encoding,
             storage: Storage::new(&collection, &encoding),
             trade_offs: trade_offs(&collection, self.dim),
-            workload: workloads.first().copied().unwrap_or_default(),
-            operations: workloads
-                .iter()
-                .map(|workload| Operations::new(workload, &encoding))
-                .collect(),
-            paper: Printed::new(&collection, &encoding, &workloads),
+            paper: Printed::new(&collection, &encoding),
         }
     }
 }
 
 impl Printed {
-    fn new(collection: &Collection, encoding: &Encoding, workloads: &[Workload]) -> Self {
+    fn new(collection: &Collection, encoding: &Encoding) -> Self {
         let example = *collection == Collection::default();
         let all_groups = *collection == Collection::with_all_groups();
         let same_encoding = *encoding == Encoding::default();
@@ -240,21 +206,10 @@ impl Printed {
                 false => paper::STORAGE.all_groups_compressed,
             },
         };
-        let printed = |workload: &Workload| {
-            let same = |printed: &paper::PrintedOperations| {
-                let paper = Workload {
-                    query_words: printed.query_words,
-                    ..Workload::default()
-                };
-                same_encoding && paper == *workload
-            };
-            paper::OPERATIONS.into_iter().find(same)
-        };
         Self {
             storage: (same_encoding && (example || all_groups)).then(sizes),
             trade_offs: (example && encoding.dim == Encoding::default().dim)
                 .then_some(paper::TRADE_OFFS),
-            operations: workloads.iter().filter_map(printed).collect(),
         }
     }
 }

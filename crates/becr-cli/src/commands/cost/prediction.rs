@@ -1,6 +1,6 @@
 //! What an index that was measured predicts for another collection.
 
-use super::units::{bytes, operations};
+use super::units::{bytes, short};
 use crate::commands::measured::components;
 use crate::progress::duration;
 use becr::Index;
@@ -94,15 +94,15 @@ impl Forecast {
         writeln!(
             out,
             "measured   {} documents of {per_document:.1} tokens, {} token groups: {}",
-            operations(measured.documents as f64),
-            operations(measured.groups as f64),
+            short(measured.documents as f64),
+            short(measured.groups as f64),
             self.index.display(),
         )?;
         writeln!(
             out,
             "predicted  {} documents of {tokens:.1} tokens, {} token groups",
-            operations(target.documents as f64),
-            operations(groups as f64),
+            short(target.documents as f64),
+            short(groups as f64),
         )?;
         writeln!(out)?;
         writeln!(out, "{:<30} {:>13} {:>13}", "", "measured", "predicted")?;
@@ -137,9 +137,9 @@ impl Forecast {
             "Encoding on this machine, as now: {} for the documents at {} tokens/s, {} for the token groups at {}/s (less for \
              those that come with the model).",
             duration(time.seconds),
-            operations(time.tokens_per_second),
+            short(time.tokens_per_second),
             duration(time.group_seconds),
-            operations(time.groups_per_second),
+            short(time.groups_per_second),
         )
     }
 }

@@ -1,9 +1,7 @@
 //! The cost as tables for people.
 
-use super::units::{bytes, operations};
+use super::units::{bytes, short};
 use super::{Cost, PrintedSizes};
-use becr_groups::cost::operations::Operations;
-use becr_groups::cost::paper::PrintedOperations;
 use std::io::{self, Write};
 
 pub(super) fn write(out: &mut impl Write, cost: &Cost) -> io::Result<()> {
@@ -11,10 +9,10 @@ pub(super) fn write(out: &mut impl Write, cost: &Cost) -> io::Result<()> {
     writeln!(
         out,
         "{} documents of {} tokens; {} words and {} pairs in the token store",
-        operations(collection.documents as f64),
+        short(collection.documents as f64),
         collection.tokens,
-        operations(collection.words as f64),
-        operations(collection.pairs as f64),
+        short(collection.words as f64),
+        short(collection.pairs as f64),
     )?;
     writeln!(
         out,
@@ -22,8 +20,7 @@ pub(super) fn write(out: &mut impl Write, cost: &Cost) -> io::Result<()> {
         encoding.dim, encoding.layers, encoding.bits, encoding.stored_layers
     )?;
     storage(out, cost)?;
-    trade_offs(out, cost)?;
-    work(out, cost)
+    trade_offs(out, cost)
 }
 
 fn row(out: &mut impl Write, name: &str, cells: &[String]) -> io::Result<()> {
@@ -139,100 +136,4 @@ fn trade_offs(out: &mut impl Write, cost: &Cost) -> io::Result<()> {
         row(out, &name, &cells)?;
     }
     Ok(())
-}
-
-/// A row of the table of work: its name, what we compute and what the paper prints.
-type WorkRow = (
-    String,
-    fn(&Operations) -> Option<f64>,
-    fn(&PrintedOperations) -> Option<f64>,
-);
-
-fn work(out: &mut impl Write, cost: &Cost) -> io::Result<()> {
-    let (workload, encoding) = (&cost.workload, &cost.encoding);
-    writeln!(out)?;
-    writeln!(
-        out,
-        "operations to re-rank {} documents: {} kernels, window {}",
-        workload.candidates, workload.kernels, workload.window
-    )?;
-    let (stored, all) = (encoding.stored_layers, encoding.layers);
-    let rows: [WorkRow; 12] = [
-        (
-            format!("BECR, {stored} layers *"),
-            |o| Some(o.becr),
-            |p| Some(p.becr),
-        ),
-        (
-            format!("BECR, {all} layers *"),
-            |o| Some(o.becr_all_layers),
-            |p| Some(p.becr_all_layers),
-        ),
-        (
-            format!("BECR⁻, {stored} layers *"),
-            |o| Some(o.becr_minus),
-            |p| Some(p.becr_minus),
-        ),
-        (
-            format!("BECR⁻, {all} layers *"),
-            |o| Some(o.becr_minus_all_layers),
-            |p| Some(p.becr_minus_all_layers),
-        ),
-        ("BERT *".into(), |o| Some(o.bert), |p| Some(p.bert)),
-        ("CEDR-KNRM *".into(), |_| None, |p| Some(p.cedr_knrm)),
-        ("ColBERT *".into(), |_| None, |p| Some(p.colbert)),
-        ("KNRM *".into(), |_| None, |p| Some(p.knrm)),
-        (
-            "ours: vectors of token groups".into(),
-            |o| Some(o.group_vectors as f64),
-            |_| None,
-        ),
-        (
-            "ours: 64-bit words XORed, counted".into(),
-            |o| Some(o.hamming_words),
-            |_| None,
-        ),
-        ("ours: cosines".into(), |o| Some(o.cosines), |_| None),
-        (
-            "ours: kernel values added".into(),
-            |o| Some(o.kernel_additions),
-            |_| None,
-        ),
-    ];
-    let of_paper = |words: u64| {
-        cost.paper
-            .operations
-            .iter()
-            .find(move |p| p.query_words == words)
-    };
-    let columns = |ours: &dyn Fn(&Operations) -> String,
-                   printed: &dyn Fn(&PrintedOperations) -> String| {
-        let mut cells = Vec::new();
-        for operations in &cost.operations {
-            cells.push(ours(operations));
-            cells.extend(of_paper(operations.query_words).map(printed));
-        }
-        cells
-    };
-    row(
-        out,
-        "",
-        &columns(&|o| format!("n = {}", o.query_words), &|_| "(paper)".into()),
-    )?;
-    for (name, ours, printed) in &rows {
-        let text = |value: Option<f64>| value.map_or_else(String::new, operations);
-        let cells = columns(&|o| text(ours(o)), &|p| text(printed(p)));
-        if cells.iter().any(|cell| !cell.is_empty()) {
-            row(out, name, &cells)?;
-        }
-    }
-    row(
-        out,
-        "ours: footprints read",
-        &columns(&|o| bytes(o.bytes_read), &|_| String::new()),
-    )?;
-    writeln!(
-        out,
-        "* multiply-adds, the paper's unit: BERT's follow from its shape, BECR's from the paper's table."
-    )
 }

@@ -48,7 +48,7 @@ pub(super) fn bytes(bytes: f64) -> String {
 }
 
 /// A count in units of 1000: `31.3M`, `12.1T`.
-pub(super) fn operations(count: f64) -> String {
+pub(super) fn short(count: f64) -> String {
     scaled(
         count,
         &[(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")],
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(bytes(151.76e9), "152 GB");
         assert_eq!(bytes(305.5e9), "306 GB");
         assert_eq!(bytes(12.0), "12 bytes");
-        assert_eq!(operations(31.3e6), "31.3M");
-        assert_eq!(operations(9.0), "9");
-        assert_eq!(operations(999.96e6), "1,000M");
+        assert_eq!(short(31.3e6), "31.3M");
+        assert_eq!(short(9.0), "9");
+        assert_eq!(short(999.96e6), "1,000M");
     }
 }

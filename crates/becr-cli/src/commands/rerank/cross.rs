@@ -1,22 +1,17 @@
 //! Re-ranking with a cross-encoder in the place of the index's own head.
 
 use super::reading::{self, CandidateTexts, RankedTexts};
-use super::{Args, Task};
+use super::{Args, Input, Task};
 use crate::{hub, progress};
 use anyhow::Context;
 use becr::{Index, Model};
 use becr_encoder::{Classifier, CrossEncoder};
-use becr_eval::Candidates;
 use rayon::prelude::*;
 use std::path::Path;
 use std::time::Instant;
 
-pub(super) fn run(
-    args: &Args,
-    directory: &Path,
-    tasks: &[Task<'_>],
-    candidates: &Candidates,
-) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args, directory: &Path, input: &Input) -> anyhow::Result<()> {
+    let tasks = input.tasks();
     let index = args.rank.open(&args.index)?;
     let (model, classifier) = Classifier::split(Model::read(hub::directory(directory)?)?)?;
     let cross = CrossEncoder::new(args.backend.open(model)?, classifier);
@@ -35,7 +30,7 @@ pub(super) fn run(
     });
     let ranked = ranked.collect::<anyhow::Result<Vec<_>>>();
     bar.finish_and_clear();
-    reading::write(args, tasks, candidates, &ranked?, begun)
+    reading::write(args, input, &tasks, &ranked?, begun)
 }
 
 /// Reads the candidates of a query together with it.

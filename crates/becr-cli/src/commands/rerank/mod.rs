@@ -1,12 +1,6 @@
 //! `becr rerank`: a run of any first stage, re-ranked.
 
-#[cfg(feature = "train")]
-mod baseline;
-#[cfg(not(feature = "train"))]
-#[path = "baseline_absent.rs"]
-mod baseline;
 mod cross;
-mod raw;
 mod reading;
 mod report;
 
@@ -16,8 +10,10 @@ use crate::ranking::RankArgs;
 use crate::{backend, output, progress};
 use anyhow::Context;
 use becr::{Candidate, Index, RerankAnswer};
+use becr_corpus::Query;
 use becr_eval::{Candidates, PairFeatures, Run, ranking, read_candidates, read_features};
 use rayon::prelude::*;
+pub use reading::{CandidateTexts, RankedTexts, write};
 use report::RerankReport;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -50,11 +46,9 @@ use std::process::ExitCode;
 ///   becr rerank redis://redis-1:7000/corpus --queries queries.tsv --run bm25.run --out becr.run
 ///
 ///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out e.run --cross-encoder hf:cross-encoder/ms-marco-MiniLM-L-12-v2
-///
-///   becr rerank corpus.becr --queries queries.tsv --run bm25.run --out f.run --baseline colbert
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Args {
+pub struct Args {
     /// Directory of the index, or its address in a cluster: redis://host:port[,host:port…]/name.
     index: PathBuf,
     /// The queries: TSV (id, text), JSON lines or TREC topics.
@@ -79,26 +73,17 @@ pub(crate) struct Args {
     /// between tabs. They count where the head has a weight for the name; a missing one contributes nothing.
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Compare vectors in the place of footprints, for evaluation: documents, token groups and whole queries are encoded
-    /// again, which takes as long as building the index. Goes with --mode and --without.
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sum-of-cosines")]
-    raw: Option<raw::Joined>,
     /// Score with a cross-encoder instead: any Hugging Face BERT sequence classifier of one label, a directory or
     /// hf:owner/name. It reads query and document together, title and text as the index keeps them, as much of them as
     /// the model has positions for (512). Seconds a query, where the index takes milliseconds; nothing of the index's own ranking counts.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["raw", "features", "mode", "scorer", "variant", "weight", "without", "timing"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["features", "mode", "scorer", "weight", "without", "timing"])]
     cross_encoder: Option<PathBuf>,
-    /// Score with a model that the paper compares BECR with instead: a directory that `becr train` made of a file with a
-    /// section [baseline]. It reads the texts that the index keeps. Needs a build with the feature `train`.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["cross_encoder", "raw", "features", "mode", "scorer", "variant", "weight", "without", "timing"])]
-    baseline: Option<PathBuf>,
+    /// How to rank.
     #[command(flatten)]
-    rank: RankArgs,
-    #[command(
-        flatten,
-        next_help_heading = "With --raw, --cross-encoder or --baseline"
-    )]
-    backend: backend::Args,
+    pub rank: RankArgs,
+    /// What computes where a model reads texts.
+    #[command(flatten, next_help_heading = "With --cross-encoder")]
+    pub backend: backend::Args,
     /// Part of a TREC topic that is the query.
     #[arg(long, value_enum, default_value_t)]
     topic_field: TopicField,
@@ -123,15 +108,24 @@ enum Unknown {
 }
 
 /// A query of the run, with its candidates in the order of their scores.
-struct Task<'a> {
-    query: &'a str,
+pub struct Task<'a> {
+    /// Its id.
+    pub query: &'a str,
     /// `None` if the queries file does not have it.
-    text: Option<&'a str>,
+    pub text: Option<&'a str>,
     candidates: Vec<&'a (String, f64)>,
 }
 
+impl Task<'_> {
+    /// The id of the candidate at a place.
+    pub fn id(&self, place: usize) -> &str {
+        &self.candidates[place].0
+    }
+}
+
 impl Args {
-    pub(crate) fn index(&self) -> &Path {
+    /// The index to rank with.
+    pub fn index(&self) -> &Path {
         &self.index
     }
 
@@ -142,36 +136,87 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    output::check_file(&args.out)?;
-    let candidates = read_candidates(&args.run, args.on_error.into())?;
-    output::note_report(&candidates.skipped);
-    let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
-    let texts: HashMap<&str, &str> = queries
-        .iter()
-        .map(|query| (query.id.as_str(), query.text.as_str()))
-        .collect();
-    let tasks = tasks(&candidates, &texts);
-    if let Some(directory) = &args.cross_encoder {
-        cross::run(args, directory, &tasks, &candidates)?;
-        return Ok(ExitCode::SUCCESS);
+/// What is re-ranked: a run, and the texts of its queries.
+pub struct Input {
+    candidates: Candidates,
+    queries: Vec<Query>,
+}
+
+impl Input {
+    /// Reads the files that the arguments name.
+    pub fn read(args: &Args) -> anyhow::Result<Self> {
+        output::check_file(&args.out)?;
+        let candidates = read_candidates(&args.run, args.on_error.into())?;
+        output::note_report(&candidates.skipped);
+        let queries = corpus::queries(&args.queries, args.topic_field.into(), args.on_error)?;
+        Ok(Self {
+            candidates,
+            queries,
+        })
     }
-    if let Some(directory) = &args.baseline {
-        baseline::run(args, directory, &tasks, &candidates)?;
-        return Ok(ExitCode::SUCCESS);
+
+    /// The queries of the run.
+    pub fn tasks(&self) -> Vec<Task<'_>> {
+        let texts = self.queries.iter();
+        let texts: HashMap<&str, &str> = texts
+            .map(|query| (query.id.as_str(), query.text.as_str()))
+            .collect();
+        let queries = self.candidates.run.queries.iter();
+        queries
+            .map(|(query, documents)| Task {
+                query,
+                text: texts.get(query.as_str()).copied(),
+                candidates: ranking(documents),
+            })
+            .collect()
     }
+}
+
+/// A change of the scores that the index gives, before the new run is written.
+pub trait Rescore {
+    /// Refuses an index that it cannot be done with, before anything is ranked.
+    fn check(&self, index: &Index, args: &Args) -> anyhow::Result<()>;
+
+    /// Changes answers and puts them in their new order. They are those of the tasks.
+    fn rescore(
+        &self,
+        index: &Index,
+        args: &Args,
+        tasks: &[Task<'_>],
+        answers: &mut [Option<RerankAnswer>],
+    ) -> anyhow::Result<()>;
+}
+
+/// Does the work.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let input = Input::read(args)?;
+    match &args.cross_encoder {
+        Some(directory) => cross::run(args, directory, &input)?,
+        None => rank(args, &input, None)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the command, with other scores than the index gives.
+pub fn run_with(args: &Args, change: &dyn Rescore) -> anyhow::Result<ExitCode> {
+    rank(args, &Input::read(args)?, Some(change))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rank(args: &Args, input: &Input, change: Option<&dyn Rescore>) -> anyhow::Result<()> {
+    let tasks = input.tasks();
     let index = args.rank.open_ranked(&args.index)?;
-    if args.raw.is_some() {
-        raw::check(&index, args)?;
+    if let Some(change) = change {
+        change.check(&index, args)?;
     }
     let features = features(args, &index)?;
     let mut answers = answers(&index, args, &tasks, &features)?;
-    if let Some(joined) = args.raw {
-        raw::rescore(&index, args, joined, &tasks, &mut answers)?;
+    if let Some(change) = change {
+        change.rescore(&index, args, &tasks, &mut answers)?;
     }
 
     let mut run = Run::new(&args.tag);
-    let mut report = RerankReport::new(&candidates, &queries);
+    let mut report = RerankReport::new(&input.candidates, &input.queries);
     for (task, ranked) in tasks.iter().zip(&answers) {
         report.add(task, ranked.as_ref());
         for (id, score) in args.best(rows(task, ranked.as_ref(), args.unknown)) {
@@ -179,19 +224,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     becr_eval::write_run(&args.out, &run)?;
-    report.tell(args, &run)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn tasks<'a>(candidates: &'a Candidates, texts: &HashMap<&str, &'a str>) -> Vec<Task<'a>> {
-    let queries = candidates.run.queries.iter();
-    queries
-        .map(|(query, documents)| Task {
-            query,
-            text: texts.get(query.as_str()).copied(),
-            candidates: ranking(documents),
-        })
-        .collect()
+    report.tell(args, &run)
 }
 
 /// Ranks every query whose text is known.

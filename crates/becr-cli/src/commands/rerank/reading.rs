@@ -1,10 +1,10 @@
 //! What re-rankers that read texts share: the cross-encoder and the baselines.
 
-use super::{Args, Task, Unknown};
+use super::{Args, Input, Task, Unknown};
 use crate::output;
 use anyhow::Context;
 use becr::{Index, scores_below};
-use becr_eval::{Candidates, Run};
+use becr_eval::Run;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -32,22 +32,23 @@ struct ReadingReport {
 }
 
 /// A query's documents, best first, and those that the index does not have.
-pub(super) struct RankedTexts {
+pub struct RankedTexts {
     order: Vec<(usize, f32)>,
     unknown: Vec<usize>,
     cut: usize,
 }
 
 /// The texts of a query's candidates.
-pub(super) struct CandidateTexts {
+pub struct CandidateTexts {
     /// Title and text.
-    pub(super) texts: Vec<(String, String)>,
+    pub texts: Vec<(String, String)>,
     places: Vec<usize>,
     unknown: Vec<usize>,
 }
 
 impl CandidateTexts {
-    pub(super) fn read(index: &Index, task: &Task<'_>) -> anyhow::Result<Self> {
+    /// Reads them from the index.
+    pub fn read(index: &Index, task: &Task<'_>) -> anyhow::Result<Self> {
         let view = index.view()?;
         let snapshot = view.snapshot()?;
         let (mut texts, mut places, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
@@ -70,8 +71,8 @@ impl CandidateTexts {
         })
     }
 
-    /// Puts them in the order of their scores.
-    pub(super) fn ranked(self, task: &Task<'_>, scores: Vec<f32>, cut: usize) -> RankedTexts {
+    /// Puts them in the order of their scores; of `cut` texts the ends were not read.
+    pub fn ranked(self, task: &Task<'_>, scores: Vec<f32>, cut: usize) -> RankedTexts {
         let mut order: Vec<(usize, f32)> = self.places.into_iter().zip(scores).collect();
         let id = |place: usize| &task.candidates[place].0;
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| id(a.0).cmp(id(b.0))));
@@ -84,10 +85,10 @@ impl CandidateTexts {
 }
 
 /// Writes the new run and tells what was done. A query without a text is `None`.
-pub(super) fn write(
+pub fn write(
     args: &Args,
+    input: &Input,
     tasks: &[Task<'_>],
-    candidates: &Candidates,
     ranked: &[Option<RankedTexts>],
     begun: Instant,
 ) -> anyhow::Result<()> {
@@ -106,8 +107,8 @@ pub(super) fn write(
         cut: answered().map(|ranked| ranked.cut).sum(),
         queries_without_text: tasks.len() - answered().count(),
         unknown_documents: answered().map(|ranked| ranked.unknown.len()).sum(),
-        repeated: candidates.repeated.count,
-        skipped: candidates.skipped.count,
+        repeated: input.candidates.repeated.count,
+        skipped: input.candidates.skipped.count,
         seconds: begun.elapsed().as_secs_f64(),
     };
     report.tell(args)

@@ -6,10 +6,10 @@
 mod documents;
 mod queries;
 
-use super::{Args, Task};
-use crate::progress;
 use anyhow::bail;
 use becr::{Documents, Index, RerankAnswer, Scorer};
+use becr_cli::progress;
+use becr_cli::rerank::{Args, Rescore, Task};
 use becr_encoder::Encoder;
 use becr_model::Similarity;
 use becr_rank::{RankWorkspace, RawVectors, Reading, ranking};
@@ -44,8 +44,27 @@ impl From<Joined> for Similarity {
     }
 }
 
+/// Vectors in the place of footprints, joined in this way.
+pub(super) struct Raw(pub(super) Joined);
+
+impl Rescore for Raw {
+    fn check(&self, index: &Index, args: &Args) -> anyhow::Result<()> {
+        check(index, args)
+    }
+
+    fn rescore(
+        &self,
+        index: &Index,
+        args: &Args,
+        tasks: &[Task<'_>],
+        answers: &mut [Option<RerankAnswer>],
+    ) -> anyhow::Result<()> {
+        rescore(index, args, self.0, tasks, answers)
+    }
+}
+
 /// Refuses what has no vectors that could take the place of footprints.
-pub(super) fn check(index: &Index, args: &Args) -> anyhow::Result<()> {
+fn check(index: &Index, args: &Args) -> anyhow::Result<()> {
     let options = args.rank.options();
     let ranker = index.ranker()?;
     if options.scorer == Scorer::OneVector {
@@ -70,7 +89,7 @@ pub(super) fn check(index: &Index, args: &Args) -> anyhow::Result<()> {
 }
 
 /// Replaces the deep part of every score by that of raw vectors, and sorts anew.
-pub(super) fn rescore(
+fn rescore(
     index: &Index,
     args: &Args,
     joined: Joined,
@@ -175,7 +194,7 @@ fn compare(
 
 fn sort(ranked: &mut RerankAnswer, task: &Task<'_>) {
     let scored: Vec<_> = ranked.order.iter().map(|(_, scored)| *scored).collect();
-    let id = |(place, _): &(usize, _)| task.candidates[*place].0.as_str();
+    let id = |(place, _): &(usize, _)| task.id(*place);
     let ids: Vec<&str> = ranked.order.iter().map(id).collect();
     let order = ranking(&scored, &ids);
     ranked.order = order.into_iter().map(|at| ranked.order[at]).collect();
