@@ -106,10 +106,11 @@ pub(crate) fn template(command: &Command) -> String {
             };
             let names: Vec<&str> = found.iter().map(|found| found.get_name()).collect();
             let about = about.unwrap_or_default();
+            let about = about.trim_end_matches('.');
             let _ = writeln!(text, "  {:<21} {about}", names.join(", "));
         }
     }
-    text + "\n" + OPTIONS + "\n{after-help}"
+    text + "\n" + OPTIONS + "{after-help}"
 }
 
 #[cfg(test)]

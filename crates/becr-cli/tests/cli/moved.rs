@@ -17,8 +17,7 @@ fn a_command_that_moved_says_where_it_went() {
         let outcome = becr(folder.path(), arguments);
         assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
-        let told = format!("-p becr-lab");
-        assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("-p becr-lab"), "{}", outcome.stderr);
         let told = format!("-- {} …", arguments[0]);
         assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
     }

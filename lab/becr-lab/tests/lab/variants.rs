@@ -34,14 +34,17 @@ fn variants_differ() {
     assert!(unknown.stderr.contains("window-1"), "{}", unknown.stderr);
     // Only composed queries are composed of anything.
     index(folder, "all.jsonl", "small", &["--mode", "encoded"]);
-    for (index, more) in [("index", &["--mode", "encoded"][..]), ("small", &[])] {
+    for (index, more, told) in [
+        (
+            "index",
+            &["--mode", "encoded"][..],
+            "is not composed of token groups",
+        ),
+        ("small", &[], "no token groups to compose a query of"),
+    ] {
         let variant = [&["--variant", "no-pairs"], more].concat();
         let refused = becr(folder, &arguments(index, &variant));
         assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-        assert!(
-            refused.stderr.contains("is not composed of token groups"),
-            "{}",
-            refused.stderr
-        );
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
     }
 }
