@@ -71,6 +71,7 @@ fn of_index(error: &IndexError) -> Option<Cow<'static, str>> {
         IndexError::InterruptedBuild(_) => {
             Some("give the same `becr index` or `becr sync` command again")
         }
+        IndexError::FirstStageDamaged { .. } => Some("`becr compact INDEX`"),
         IndexError::NotAnIndex { .. } => Some("`becr index CORPUS --out DIR` builds one"),
         IndexError::Source(_) => {
             Some("mend it, or pass --on-error skip to leave such documents out")

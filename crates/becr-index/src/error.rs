@@ -233,6 +233,14 @@ pub enum IndexError {
         /// The version this program reads.
         expected: u32,
     },
+    /// Files of the first stage are gone or damaged; the documents are in the store.
+    #[error("{}: first-stage index: {source}; compacting the index writes it anew from the documents", path.display())]
+    FirstStageDamaged {
+        /// The directory.
+        path: PathBuf,
+        /// What tantivy said.
+        source: tantivy::TantivyError,
+    },
     /// The first-stage engine failed.
     #[error("{}: first-stage index: {source}", path.display())]
     Engine {
@@ -241,6 +249,18 @@ pub enum IndexError {
         /// What tantivy said.
         source: tantivy::TantivyError,
     },
+}
+
+/// Whether the engine's files are not what it wrote, and not something else in the way.
+fn is_damage(error: &tantivy::TantivyError) -> bool {
+    use tantivy::TantivyError::{DataCorruption, OpenReadError};
+    use tantivy::directory::error::OpenReadError as Open;
+    match error {
+        DataCorruption(_) | OpenReadError(Open::FileDoesNotExist(_)) => true,
+        // Without a number of the system's it is the engine that could not make sense of a file.
+        OpenReadError(Open::IoError { io_error, .. }) => io_error.raw_os_error().is_none(),
+        _ => false,
+    }
 }
 
 /// What a change that ended early had done.
@@ -273,6 +293,11 @@ impl IndexError {
         }
     }
 
+    /// Whether it is the first stage that could not be read.
+    pub(crate) fn is_of_first_stage(&self) -> bool {
+        matches!(self, Self::Engine { .. } | Self::FirstStageDamaged { .. })
+    }
+
     /// An [`IndexError::Engine`] for `map_err`.
     pub(crate) fn engine<E: Into<tantivy::TantivyError>>(
         path: &std::path::Path,
@@ -281,6 +306,20 @@ impl IndexError {
         move |source| Self::Engine {
             path: path.clone(),
             source: source.into(),
+        }
+    }
+
+    /// The same for the first stage of an index whose documents are in a store: damage can be mended there.
+    pub(crate) fn engine_beside_store<E: Into<tantivy::TantivyError>>(
+        path: &std::path::Path,
+    ) -> impl Fn(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |source| {
+            let (path, source) = (path.clone(), source.into());
+            match is_damage(&source) {
+                true => Self::FirstStageDamaged { path, source },
+                false => Self::Engine { path, source },
+            }
         }
     }
 }

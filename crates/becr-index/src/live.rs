@@ -195,12 +195,15 @@ impl LiveIndex {
     }
 
     fn publish(&mut self, mut update: Update<'_>) -> Result<(), IndexError> {
-        if let Some(commit) = self.first_stage.commit()? {
-            update.set_companion(&commit);
+        let commit = self.first_stage.commit()?;
+        if let Some(commit) = &commit {
+            update.set_companion(commit);
         }
         update.commit()?;
         self.is_out_of_step = false;
-        self.first_stage.published();
+        if let Some(commit) = &commit {
+            self.first_stage.published(commit);
+        }
         Ok(())
     }
 

@@ -85,6 +85,7 @@ fn of_index(error: &IndexError) -> (Class, Option<&'static str>) {
             (ExistsError::new_err, None)
         }
         IndexError::DamagedFile { .. } | IndexError::Engine { .. } => (DamagedError::new_err, None),
+        IndexError::FirstStageDamaged { .. } => (DamagedError::new_err, Some("Index.compact")),
         IndexError::Busy(_) | IndexError::BeingBuilt(_) | IndexError::SecondWriter(_) => {
             (BusyError::new_err, None)
         }

@@ -491,7 +491,7 @@ impl Index {
             documents: found.documents,
             groups: found.groups,
             problems,
-            unchecked: Vec::new(),
+            ..Verification::default()
         })
     }
 }

@@ -95,6 +95,7 @@ fn print(findings: &VerifyOutput) -> anyhow::Result<()> {
         groups,
         problems,
         unchecked,
+        compacting_repairs,
     } = &findings.verification;
     for problem in problems {
         writeln!(out, "{}", output::printable(problem))?;
@@ -108,6 +109,11 @@ fn print(findings: &VerifyOutput) -> anyhow::Result<()> {
             "sound: {}, {}",
             output::several(*documents, "document"),
             output::several(*groups, "token group")
+        )?,
+        false if *compacting_repairs => writeln!(
+            out,
+            "damaged: {}, all in the first stage; `becr compact INDEX` writes that anew from the documents",
+            output::several(problems.len() as u64, "problem")
         )?,
         false => writeln!(
             out,

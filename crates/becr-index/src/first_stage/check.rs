@@ -12,7 +12,7 @@ const SHORTEST: u64 = 8;
 /// What is wrong with the files of the commit whose list of segments is `meta`, or of the one in the engine's own file: a
 /// sentence each.
 pub(crate) fn check(folder: &Path, meta: Option<&[u8]>) -> Result<Vec<String>, IndexError> {
-    let engine = IndexError::engine(folder);
+    let engine = IndexError::engine_beside_store(folder);
     let medium = match meta {
         Some(meta) => Medium::held(folder, Some(meta)),
         None => Medium::open(folder),

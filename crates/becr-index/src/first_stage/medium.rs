@@ -3,8 +3,14 @@
 //! The engine publishes a commit by writing `meta.json`, the list of its segments. In a full index the document store
 //! publishes: the list goes into the store's own commit, so that both appear in one step. Until then the list is kept
 //! in memory, and files of the commit before are kept on disk, since that one is still the published state.
+//!
+//! The engine merges segments in the background. A merge that ends after a list was taken, and before the store has
+//! published it, replaces files that this list names. So what the engine deletes waits, and goes when a list is published
+//! that does not name it: a newer list that does without it is not enough, nobody can read that one yet.
 
+use super::{schema, writer::COMPONENTS};
 use crate::durable;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +19,7 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, WatchCallback,
     WatchHandle, WritePtr,
 };
+use tantivy::index::SegmentMeta;
 
 /// The file that names the segments of a commit.
 pub(super) const META: &str = "meta.json";
@@ -33,7 +40,7 @@ pub(super) struct Medium {
 #[derive(Debug, Default)]
 struct Held {
     meta: Option<Vec<u8>>,
-    /// Files that the newest list does not need, and the published one may.
+    /// Files that the newest list does not name, and the published one may.
     unneeded: Vec<PathBuf>,
 }
 
@@ -59,25 +66,45 @@ impl Medium {
         })
     }
 
+    /// Whether somebody else publishes.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// The newest list of segments, if commits are held and there is one.
     pub(super) fn meta(&self) -> Option<Vec<u8>> {
         self.with_held(|held| held.meta.clone()).flatten()
     }
 
-    /// The list is published: its file may follow, and what it does not need may go. Both are a convenience, for
-    /// other tools and for the disk's space: a failure is made up for by the next writer.
-    pub(super) fn published(&self) {
-        let Some((meta, unneeded)) =
-            self.with_held(|held| (held.meta.clone(), std::mem::take(&mut held.unneeded)))
-        else {
+    /// This list is published: its file may follow, and what it does not name may go. Both are a convenience, for other
+    /// tools and for the disk's space: a failure is made up for by the next writer.
+    pub(super) fn published(&self, list: &[u8]) {
+        let Some(unneeded) = self.with_held(|held| std::mem::take(&mut held.unneeded)) else {
             return;
         };
-        if let Some(meta) = meta {
-            let _ = durable::replace(&self.folder.join(META), &meta);
-        }
-        for path in unneeded {
+        let _ = durable::replace(&self.folder.join(META), list);
+        // If the list cannot be read, everything stays.
+        let named = self.files_named(list).ok();
+        let (kept, removable): (Vec<_>, Vec<_>) = unneeded
+            .into_iter()
+            .partition(|path| named.as_ref().is_none_or(|named| named.contains(path)));
+        self.with_held(|held| held.unneeded.extend(kept));
+        for path in removable {
             let _ = self.files.delete(&path);
         }
+    }
+
+    /// The files of the segments that a list names.
+    fn files_named(&self, list: &[u8]) -> tantivy::Result<HashSet<PathBuf>> {
+        let held = Held {
+            meta: Some(list.to_vec()),
+            ..Held::default()
+        };
+        let of_list = Self {
+            held: Some(Arc::new(Mutex::new(held))),
+            ..self.clone()
+        };
+        segment_files(&schema::open(of_list)?.0)
     }
 
     fn with_held<T>(&self, use_it: impl FnOnce(&mut Held) -> T) -> Option<T> {
@@ -87,6 +114,13 @@ impl Medium {
             &mut held.lock().unwrap_or_else(PoisonError::into_inner),
         ))
     }
+}
+
+/// The files of all segments of an index's commit.
+pub(super) fn segment_files(index: &tantivy::Index) -> tantivy::Result<HashSet<PathBuf>> {
+    let segments = index.searchable_segment_metas()?;
+    let files = |segment: &SegmentMeta| COMPONENTS.map(|part| segment.relative_path(part));
+    Ok(segments.iter().flat_map(files).collect())
 }
 
 impl Directory for Medium {

@@ -8,6 +8,7 @@ use crate::manifest::Manifest;
 use becr_text::lexical::Analyzer;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Query, TermQuery, Weight};
 use tantivy::schema::{IndexRecordOption, Term, Value};
@@ -15,6 +16,8 @@ use tantivy::{DocAddress, ReloadPolicy, Searcher, TantivyDocument, TantivyError}
 
 /// Candidates fetched beyond k, so that documents that tie at the cut are all looked at.
 const SLACK: usize = 32;
+/// How often a commit is looked for again that vanished while it was being opened.
+const ATTEMPTS: u64 = 10;
 /// Two sums of the same BM25 parts in another order differ by less than this part of the score.
 const ROUNDING: f32 = 1e-5;
 
@@ -40,6 +43,20 @@ pub struct Hit {
 impl FirstStage {
     /// Opens the newest commit of the index in `dir`.
     pub fn open(dir: &Path) -> Result<Self, IndexError> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            match Self::open_newest(dir) {
+                // Files of a commit that a writer has just replaced may be gone: look again.
+                Err(error) if attempt < ATTEMPTS && error.is_of_first_stage() => {
+                    std::thread::sleep(Duration::from_millis(attempt));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn open_newest(dir: &Path) -> Result<Self, IndexError> {
         let manifest = Manifest::read(dir)?;
         let folder = manifest.first_stage(dir);
         if !folder.is_dir() {
@@ -61,7 +78,7 @@ impl FirstStage {
     }
 
     /// Opens the commit whose list of segments is `meta`; without one, the commit in the engine's own file.
-    fn at(folder: &Path, meta: Option<&[u8]>) -> Result<Self, IndexError> {
+    pub(super) fn at(folder: &Path, meta: Option<&[u8]>) -> Result<Self, IndexError> {
         let open = || {
             let medium = match meta {
                 Some(meta) => Medium::held(folder, Some(meta))?,
@@ -83,7 +100,10 @@ impl FirstStage {
             }
             Ok::<_, TantivyError>((searcher, fields))
         };
-        let (searcher, fields) = open().map_err(IndexError::engine(folder))?;
+        let (searcher, fields) = match meta {
+            Some(_) => open().map_err(IndexError::engine_beside_store(folder))?,
+            None => open().map_err(IndexError::engine(folder))?,
+        };
         Ok(Self {
             counts: EngineCounts::new(searcher.clone(), fields),
             searcher,

@@ -141,6 +141,49 @@ fn more_ties_than_the_cut() {
     assert_eq!(found, ["d000", "d001", "d002"]);
 }
 
+/// A background merge that ends between the taking of a list and its publication replaces files that the list names.
+/// They stay until a list is published that does without them: whoever dies before that leaves an index that can be read.
+#[test]
+fn a_merge_before_publication_leaves_the_published_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("first-stage");
+    let mut writer = Writer::held(&folder, None).unwrap();
+    let found = |list: &[u8]| {
+        let first_stage = FirstStage::at(&folder, Some(list)).unwrap();
+        first_stage.search("river", 100).unwrap().len()
+    };
+    let mut merges = 0;
+    for n in 0..24 {
+        writer.add(&format!("d{n}"), "", "river bank").unwrap();
+        let list = writer.commit().unwrap().unwrap();
+        // The policy merges eight segments of a size.
+        let is_merging = segments(&list) >= 8;
+        let waiting = std::time::Instant::now();
+        while is_merging && writer.newest() == Some(list.clone()) {
+            assert!(waiting.elapsed().as_secs() < 60, "no merge");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        writer.published(&list);
+        merges += usize::from(is_merging);
+        assert_eq!(found(&list), n + 1);
+    }
+    assert!(merges >= 2, "{merges}");
+    let finished = writer.finish().unwrap();
+    let list = finished.commit().unwrap();
+    finished.published();
+    assert_eq!(found(&list), 24);
+    let of_segments = std::fs::read_dir(&folder).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
+        !name.starts_with('.') && !name.ends_with(".json")
+    });
+    assert!(of_segments.count() <= 7 * segments(&list), "nothing stays");
+}
+
+fn segments(list: &[u8]) -> usize {
+    let list: serde_json::Value = serde_json::from_slice(list).unwrap();
+    list["segments"].as_array().unwrap().len()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

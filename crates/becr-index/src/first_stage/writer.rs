@@ -1,9 +1,8 @@
 //! Adding and deleting documents.
 
-use super::medium::{META, Medium};
+use super::medium::{META, Medium, segment_files};
 use super::schema::{self, Fields};
 use crate::IndexError;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use tantivy::index::SegmentComponent;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
@@ -66,7 +65,7 @@ impl Writer {
             sweep(folder, &index)?;
             Self::new(&index, fields, medium, folder, 1)
         };
-        open().map_err(IndexError::engine(folder))
+        open().map_err(IndexError::engine_beside_store(folder))
     }
 
     fn new(
@@ -93,6 +92,13 @@ impl Writer {
         })
     }
 
+    fn failed(&self, error: tantivy::TantivyError) -> IndexError {
+        match self.medium.is_held() {
+            true => IndexError::engine_beside_store(&self.folder)(error),
+            false => IndexError::engine(&self.folder)(error),
+        }
+    }
+
     /// Adds a document.
     pub fn add(&self, id: &str, title: &str, body: &str) -> Result<(), IndexError> {
         let mut document = TantivyDocument::default();
@@ -103,7 +109,7 @@ impl Writer {
         document.add_text(self.fields.body, body);
         self.writer
             .add_document(document)
-            .map_err(IndexError::engine(&self.folder))?;
+            .map_err(|error| self.failed(error))?;
         Ok(())
     }
 
@@ -118,13 +124,19 @@ impl Writer {
     pub fn commit(&mut self) -> Result<Option<Vec<u8>>, IndexError> {
         self.writer
             .commit()
-            .map_err(IndexError::engine(&self.folder))?;
+            .map_err(|error| self.failed(error))?;
         Ok(self.medium.meta())
     }
 
-    /// The newest commit was published: files of the one before are not needed any more.
-    pub fn published(&self) {
-        self.medium.published();
+    /// A commit was published: files that it does not have are not needed any more.
+    pub fn published(&self, commit: &[u8]) {
+        self.medium.published(commit);
+    }
+
+    /// The newest list of segments, which a merge may have made after the last commit.
+    #[cfg(test)]
+    pub(super) fn newest(&self) -> Option<Vec<u8>> {
+        self.medium.meta()
     }
 
     /// Commits and waits for merges to end. Returns what is to be published, if somebody else does it.
@@ -148,18 +160,16 @@ impl Finished {
 
     /// It was published.
     pub fn published(self) {
-        self.0.published();
+        if let Some(commit) = self.0.meta() {
+            self.0.published(&commit);
+        }
     }
 }
 
 /// Removes files that the published commit does not have: those of a writer that was killed, whose names the next
 /// commit may want.
 fn sweep(folder: &Path, index: &tantivy::Index) -> tantivy::Result<()> {
-    let known: HashSet<PathBuf> = index
-        .searchable_segment_metas()?
-        .iter()
-        .flat_map(|segment| COMPONENTS.map(|part| segment.relative_path(part)))
-        .collect();
+    let known = segment_files(index)?;
     for entry in std::fs::read_dir(folder)?.flatten() {
         let name = PathBuf::from(entry.file_name());
         let is_segment = name.extension().is_some() && !name.to_string_lossy().starts_with('.');
