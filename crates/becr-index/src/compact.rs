@@ -62,5 +62,6 @@ fn write(index: &LiveIndex, new: &Manifest, observer: &dyn Observer) -> Result<(
     for folder in [store, new.first_stage(dir)] {
         durable::sync_tree(&folder).map_err(IndexError::io(&folder, "cannot sync"))?;
     }
-    Ok(())
+    // The folders' names are on disk before a manifest can be that names them.
+    durable::sync_folder(dir).map_err(IndexError::io(dir, "cannot sync"))
 }

@@ -195,6 +195,28 @@ impl Manifest {
         dir.join(folder(FOLDERS[1], self.edition))
     }
 
+    /// Names the folders of a finished build as they were while it went on, if it was given an edition already.
+    pub(crate) fn undo_renumbering(dir: &Path) -> Result<(), IndexError> {
+        for base in FOLDERS {
+            for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let first = dir.join(base);
+                if edition_of(&name, base).is_some_and(|edition| edition > 0) && !first.exists() {
+                    fs::rename(entry.path(), &first)
+                        .map_err(IndexError::io(&first, "cannot rename"))?;
+                }
+            }
+        }
+        match Self::is_in(dir) {
+            true => Self {
+                edition: 0,
+                ..Self::read(dir)?
+            }
+            .write(dir),
+            false => Ok(()),
+        }
+    }
+
     /// Removes folders of other editions: of earlier ones, which nobody will open any more, and of one whose writer
     /// was killed. To be called by the one writer; whoever has an earlier one open keeps its files.
     pub fn clear_other_editions(&self, dir: &Path) {

@@ -4,19 +4,25 @@
 //! index exchanges the two directories in one step, so that whoever looks at `DIR` sees the old index
 //! or the new one. A build that was killed leaves `DIR.partial` behind, which the next one clears.
 //!
-//! Only a directory that carries the mark of a build of the same target is ever cleared or removed.
+//! Only a directory that carries the mark of a build of the same target is ever cleared or removed. So the mark is on disk
+//! before anything else is in `DIR.partial`, and an index that is about to be replaced is marked before it is moved there.
+//! An index that is replaced has no writer meanwhile: publishing takes its writer's lock.
 
 use crate::manifest::Manifest;
+use crate::writers::{WriterLock, is_at};
 use crate::{IndexError, durable, leftovers, place};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A directory under construction.
 #[derive(Debug)]
 pub struct Staging {
     target: PathBuf,
     partial: PathBuf,
+    /// Whether an index that is there may be replaced.
+    overwrite: bool,
     /// Held for the life of the build: two builds of one target must not share `DIR.partial`.
     lock: File,
     /// Whether what is there should outlive this value: published, or to be gone on with.
@@ -27,6 +33,8 @@ pub struct Staging {
 pub(crate) const MARK: &str = "becr.build";
 /// What a build that can be gone on with says of itself.
 pub(crate) const FINGERPRINT: &str = "build.json";
+/// How long a finished build waits for a writer of the index that it replaces.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Staging {
     /// Starts a build of `target`. An index that is there already stays until [`Staging::publish`], and
@@ -44,10 +52,13 @@ impl Staging {
         let path = staging.partial.join(FINGERPRINT);
         if fs::read_to_string(&path).is_ok_and(|found| found == fingerprint) {
             staging.keep = true;
+            // It may have ended just before it was published.
+            Manifest::undo_renumbering(&staging.partial)?;
             return Ok(staging);
         }
         staging.start_over(overwrite)?;
-        fs::write(&path, fingerprint).map_err(IndexError::io(&path, "cannot write"))?;
+        durable::replace(&path, fingerprint.as_bytes())
+            .map_err(IndexError::io(&path, "cannot write"))?;
         staging.keep = true;
         Ok(staging)
     }
@@ -79,11 +90,12 @@ impl Staging {
         if !is_ours(&partial, &mark)? {
             return Err(IndexError::NotOurBuild(partial));
         }
-        fs::create_dir_all(&partial).map_err(IndexError::io(&partial, "cannot create"))?;
+        durable::create_folders(&partial).map_err(IndexError::io(&partial, "cannot create"))?;
         let lock = marked(&partial, &mark, target)?;
         Ok(Self {
             target: target.to_owned(),
             partial,
+            overwrite,
             lock,
             keep: false,
         })
@@ -106,39 +118,83 @@ impl Staging {
     }
 
     /// Puts the directory in its place, everything in it on disk before it appears.
-    pub fn publish(mut self) -> Result<(), IndexError> {
-        let path = self.partial.join(FINGERPRINT);
-        if path.exists() {
-            fs::remove_file(&path).map_err(IndexError::io(&path, "cannot remove"))?;
-        }
+    pub fn publish(self) -> Result<(), IndexError> {
+        self.publish_within(PATIENCE)
+    }
+
+    fn publish_within(mut self, patience: Duration) -> Result<(), IndexError> {
         let replaces = Manifest::is_in(&self.target);
+        if replaces && !self.overwrite {
+            return Err(IndexError::Exists(self.target.clone()));
+        }
+        // What a writer does from here on would be lost, or end up in the new index.
+        let writer = match replaces {
+            true => Some(WriterLock::acquire_within(&self.target, patience)?),
+            false => None,
+        };
         if replaces {
             self.renumber()?;
         }
         Manifest::read(&self.partial)?.seal(&self.partial)?;
         durable::sync_tree(&self.partial)
             .map_err(IndexError::io(&self.partial, "cannot sync the index"))?;
-        if replaces {
-            exchange(&self.partial, &self.target).map_err(IndexError::io(
-                &self.target,
-                "cannot put the new index in place",
-            ))?;
-            // What is there now is the old index, which the user gave up: marked, so that the next build may go on
-            // with removing it.
-            let removed = marked(&self.partial, &mark_of(&self.target), &self.target)
-                .and_then(|_| remove(&self.partial));
-            removed?;
-        } else {
-            fs::rename(&self.partial, &self.target).map_err(IndexError::io(
-                &self.target,
-                "cannot put the index in place",
-            ))?;
+        self.forget_fingerprint()?;
+        match replaces {
+            true => self.exchange()?,
+            false => {
+                fs::rename(&self.partial, &self.target).map_err(IndexError::io(
+                    &self.target,
+                    "cannot put the index in place",
+                ))?;
+                self.keep = true;
+                self.sync_place()?;
+            }
         }
-        self.keep = true;
+        drop(writer);
         // A mark that stays in an index is no harm.
         let _ = fs::remove_file(self.target.join(MARK));
-        durable::sync_parent(&self.target);
         Ok(())
+    }
+
+    /// From here on the build is not gone on with, but an index; and what was a build's once must not be taken for one that
+    /// can be gone on with, when it is replaced one day.
+    fn forget_fingerprint(&self) -> Result<(), IndexError> {
+        let path = self.partial.join(FINGERPRINT);
+        if path.exists() {
+            fs::remove_file(&path)
+                .and_then(|()| durable::sync_folder(&self.partial))
+                .map_err(IndexError::io(&path, "cannot remove"))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the new index in the place of the old one, and removes that.
+    fn exchange(&mut self) -> Result<(), IndexError> {
+        let stale = self.target.join(FINGERPRINT);
+        if stale.exists() {
+            fs::remove_file(&stale).map_err(IndexError::io(&stale, "cannot remove"))?;
+        }
+        // The old index, which the user gave up, is marked before it comes to be where builds work: whoever dies from now
+        // on leaves something that the next build may go on with removing.
+        let old = marked(&self.target, &mark_of(&self.target), &self.target)?;
+        if let Err(error) = exchange(&self.partial, &self.target) {
+            let _ = fs::remove_file(self.target.join(MARK));
+            return Err(IndexError::io(
+                &self.target,
+                "cannot put the new index in place",
+            )(error));
+        }
+        self.keep = true;
+        // The old index goes when the new one is there to stay.
+        self.sync_place()?;
+        remove(&self.partial)?;
+        drop(old);
+        Ok(())
+    }
+
+    fn sync_place(&self) -> Result<(), IndexError> {
+        durable::sync_parent(&self.target)
+            .map_err(IndexError::io(&self.target, "cannot sync the folder of"))
     }
 
     /// Gives the new index an edition of its own. Whoever has the old one open can then open the new one beside it: a
@@ -234,19 +290,32 @@ fn is_ours(partial: &Path, mark: &[u8]) -> Result<bool, IndexError> {
     Ok(is_bare || found.as_deref() == Some(mark))
 }
 
-/// Marks a directory as a build's, and locks it.
+/// Marks a directory as a build's, on disk, and locks it.
 fn marked(partial: &Path, mark: &[u8], target: &Path) -> Result<File, IndexError> {
     let path = partial.join(MARK);
     let lock = File::options()
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(&path);
     let mut lock = lock.map_err(IndexError::io(&path, "cannot create"))?;
-    lock.try_lock()
-        .map_err(|_| IndexError::Busy(target.to_owned()))?;
-    lock.write_all(mark)
-        .map_err(IndexError::io(&path, "cannot write"))?;
+    // A build that ended between our look and our lock has taken the file with it.
+    if lock.try_lock().is_err() || !is_at(&lock, &path) {
+        return Err(IndexError::Busy(target.to_owned()));
+    }
+    let mut write = || {
+        let mut found = Vec::new();
+        lock.read_to_end(&mut found)?;
+        if found != mark {
+            lock.set_len(0)?;
+            lock.rewind()?;
+            lock.write_all(mark)?;
+        }
+        lock.sync_all()?;
+        durable::sync_folder(partial)
+    };
+    write().map_err(IndexError::io(&path, "cannot write"))?;
     Ok(lock)
 }
 
@@ -383,6 +452,83 @@ mod tests {
             .map(|e| e.unwrap().file_name())
             .collect();
         assert_eq!(names, ["becr.json"]);
+    }
+
+    /// A build that was killed at the end, when it had the names of its place already.
+    #[test]
+    fn a_build_that_was_about_to_be_published_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        build(&target, false, "old").unwrap();
+        let staging = Staging::resume(&target, true, "a").unwrap();
+        let first = Manifest::default();
+        fs::create_dir(first.store(staging.path())).unwrap();
+        fs::write(first.store(staging.path()).join("data"), "new").unwrap();
+        first.write(staging.path()).unwrap();
+        staging.renumber().unwrap();
+        assert!(!first.store(staging.path()).exists());
+        drop(staging);
+        let staging = Staging::resume(&target, true, "a").unwrap();
+        assert!(first.store(staging.path()).join("data").exists());
+        assert_eq!(Manifest::read(staging.path()).unwrap().edition, 0);
+        staging.publish().unwrap();
+        let new = Manifest::read(&target).unwrap();
+        assert_eq!(new.edition, 1);
+        assert!(new.store(&target).join("data").exists());
+        assert!(!target.join(FINGERPRINT).exists() && !target.join(MARK).exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    /// A writer of the old index keeps it from being replaced, and the build's work stays.
+    #[test]
+    fn a_writer_and_a_new_index_keep_out_of_each_others_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        build(&target, false, "old").unwrap();
+        let writer = File::create(target.join(crate::writers::FILE)).unwrap();
+        writer.lock().unwrap();
+        let staging = Staging::resume(&target, true, "a").unwrap();
+        fs::write(staging.path().join("data"), "new").unwrap();
+        Manifest::default().write(staging.path()).unwrap();
+        let refused = staging.publish_within(Duration::ZERO);
+        assert!(matches!(refused, Err(IndexError::SecondWriter(_))));
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "old");
+        drop(writer);
+        let staging = Staging::resume(&target, true, "a").unwrap();
+        assert!(staging.path().join("data").exists(), "gone on with");
+        staging.publish().unwrap();
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "new");
+    }
+
+    /// Where there was nothing when the build began, what came meanwhile is left alone.
+    #[test]
+    fn an_index_that_came_meanwhile_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, other) = (folder.path().join("index"), folder.path().join("other"));
+        build(&other, false, "restored").unwrap();
+        let staging = Staging::create(&target, false).unwrap();
+        Manifest::default().write(staging.path()).unwrap();
+        fs::rename(&other, &target).unwrap();
+        assert!(matches!(staging.publish(), Err(IndexError::Exists(_))));
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "restored");
+    }
+
+    /// What is left when a build is killed, or the power fails, after it put its index in place of another.
+    #[test]
+    fn an_index_that_was_replaced_is_cleared_by_the_next_build() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("index");
+        build(&target, false, "old").unwrap();
+        let mut staging = Staging::create(&target, true).unwrap();
+        Manifest::default().write(staging.path()).unwrap();
+        // The mark is in the old index before that is where builds work.
+        drop(marked(&target, &mark_of(&target), &target).unwrap());
+        exchange(staging.path(), &target).unwrap();
+        staging.keep = true;
+        drop(staging);
+        build(&target, true, "newer").unwrap();
+        assert_eq!(fs::read_to_string(target.join("data")).unwrap(), "newer");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     /// A build that was killed before it had done anything, because its path was wrong say, is not in the way of another.

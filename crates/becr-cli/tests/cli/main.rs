@@ -1,5 +1,6 @@
 //! The `becr` command as a user meets it, one module per subcommand.
 
+mod beside;
 #[cfg(feature = "redis")]
 mod cluster;
 mod cost;

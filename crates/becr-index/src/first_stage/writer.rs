@@ -122,9 +122,7 @@ impl Writer {
     /// Makes what was added and deleted durable: searchers see it now, or when the commit is published. Returns what
     /// is to be published, if somebody else does it.
     pub fn commit(&mut self) -> Result<Option<Vec<u8>>, IndexError> {
-        self.writer
-            .commit()
-            .map_err(|error| self.failed(error))?;
+        self.writer.commit().map_err(|error| self.failed(error))?;
         Ok(self.medium.meta())
     }
 
