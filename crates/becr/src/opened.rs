@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+/// How often files are looked at again that were replaced while they were being opened.
+const ATTEMPTS: usize = 10;
+
 /// Nothing that holds one of our locks panics half-way through a change.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -97,16 +100,27 @@ impl Opened {
 
     /// Opens what the manifest names. `before` is what was open: its ranker serves a compacted index too.
     pub(crate) fn open(dir: &Path, before: Option<&Self>) -> Result<Self, Error> {
+        Self::open_stamped(dir, before, &Stamp::of)
+    }
+
+    fn open_stamped(
+        dir: &Path,
+        before: Option<&Self>,
+        stamp_of: &dyn Fn(&Path) -> std::io::Result<Stamp>,
+    ) -> Result<Self, Error> {
         let mut attempts = 0;
         loop {
-            let stamp = Stamp::of(dir).ok();
+            let stamp = stamp_of(dir);
             let manifest = Manifest::read(dir)?;
             let store = match &manifest.model {
                 None => None,
                 Some(_) => match Store::open(&manifest.store(dir)) {
                     Ok(store) => Some(IndexStore::Embedded(store)),
                     // A compaction may just have put another edition in its place.
-                    Err(_) if attempts < 10 && Stamp::of(dir).ok() != stamp => {
+                    Err(_)
+                        if attempts < ATTEMPTS
+                            && stamp_of(dir).ok() != stamp.as_ref().ok().copied() =>
+                    {
                         attempts += 1;
                         continue;
                     }
@@ -114,8 +128,20 @@ impl Opened {
                 },
             };
             let stamp = match stamp {
-                Some(stamp) => stamp,
-                None => continue,
+                Ok(stamp) => stamp,
+                // The index was being replaced in this very moment.
+                Err(_) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    continue;
+                }
+                Err(source) => {
+                    return Err(becr_index::IndexError::Io {
+                        path: dir.to_owned(),
+                        action: "cannot look at",
+                        source,
+                    }
+                    .into());
+                }
             };
             let ranker = before
                 .filter(|before| before.stamp.is_some_and(|old| old.folder == stamp.folder))
@@ -295,5 +321,27 @@ impl Opened {
             *held = Some((commit, opened.clone()));
         }
         Ok(opened)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index whose manifest can be read and not looked at is an error after some attempts, not a wait without an end.
+    #[test]
+    fn a_stamp_that_cannot_be_had_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        Manifest::default().write(dir.path()).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let denied = |_: &Path| {
+            asked.set(asked.get() + 1);
+            Err(std::io::ErrorKind::PermissionDenied.into())
+        };
+        let error = Opened::open_stamped(dir.path(), None, &denied)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("cannot look at"), "{error}");
+        assert_eq!(asked.get(), ATTEMPTS + 1);
     }
 }
