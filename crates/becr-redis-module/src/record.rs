@@ -1,9 +1,8 @@
 //! A record as the server has it, copied while its lock is held.
 
+use becr_store::Table;
+use becr_store::row::{Seen, see};
 use redis_module::{CallOptionsBuilder, CallReply, CallResult, Context, ThreadSafeContext};
-
-/// Bytes before the value: the generation that wrote it, the one before, and whether it lives (see `becr-redis`).
-const HEADER: usize = 17;
 
 /// What is under a key.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,10 +26,9 @@ pub(crate) fn read<B: Send>(thread: &ThreadSafeContext<B>, key: &[u8], generatio
     match count(&context, &[&mark, key]) {
         None => Found::Moved,
         Some(2) => {
-            let key = context.create_string(key);
-            let opened = context.open_key(&key);
+            let opened = context.open_key(&context.create_string(key));
             match opened.read() {
-                Ok(Some(bytes)) => seen(bytes, generation),
+                Ok(Some(bytes)) => seen(bytes, key, generation),
                 // Another type of value, or gone in this very moment.
                 _ => Found::Elsewhere,
             }
@@ -62,17 +60,12 @@ fn mark_of(key: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-fn seen(bytes: &[u8], generation: u64) -> Found {
-    let Some(since) = bytes.first_chunk().map(|since| u64::from_be_bytes(*since)) else {
-        return Found::Elsewhere;
-    };
-    match (
-        bytes.len() >= HEADER && since <= generation,
-        bytes.get(HEADER - 1),
-    ) {
-        (true, Some(0)) => Found::Absent,
-        (true, Some(_)) => Found::Record(bytes[HEADER..].to_vec()),
-        _ => Found::Elsewhere,
+/// A row that is damaged, another's, or was changed since is left to reading, which tells or finds what it was.
+fn seen(bytes: &[u8], key: &[u8], generation: u64) -> Found {
+    match see(bytes, key, Table::Records, generation) {
+        Some(Seen::Value(record)) => Found::Record(record.to_vec()),
+        Some(Seen::Nothing) => Found::Absent,
+        Some(Seen::Older(_)) | None => Found::Elsewhere,
     }
 }
 
@@ -82,13 +75,21 @@ mod tests {
 
     #[test]
     fn rows_are_seen_as_the_store_writes_them() {
-        let row = |since: u64, lives: u8| {
-            [&since.to_be_bytes()[..], &[255; 8], &[lives], b"value"].concat()
+        let key = b"becr:{a.1.2.3}:R35";
+        let row = |since: u64, value: Option<&[u8]>| {
+            let rest = becr_store::row::rest(key, Table::Records, since, value);
+            [&since.to_be_bytes()[..], &[0; 8], &[255; 8], &rest].concat()
         };
-        assert_eq!(seen(&row(3, 1), 3), Found::Record(b"value".to_vec()));
-        assert_eq!(seen(&row(3, 0), 3), Found::Absent);
-        assert_eq!(seen(&row(4, 1), 3), Found::Elsewhere);
-        assert_eq!(seen(b"short", 3), Found::Elsewhere);
+        let value = row(3, Some(b"value"));
+        assert_eq!(seen(&value, key, 3), Found::Record(b"value".to_vec()));
+        assert_eq!(seen(&row(3, None), key, 3), Found::Absent);
+        assert_eq!(seen(&row(4, Some(b"value")), key, 3), Found::Elsewhere);
+        assert_eq!(seen(b"short", key, 3), Found::Elsewhere);
+        let other = b"becr:{a.1.2.3}:R36";
+        assert_eq!(seen(&value, other, 3), Found::Elsewhere, "another's");
+        let mut damaged = row(3, None);
+        damaged[24] = 1;
+        assert_eq!(seen(&damaged, key, 3), Found::Elsewhere);
         assert_eq!(
             mark_of(b"becr:{a.1.2.3}:R35").unwrap(),
             b"becr:{a.1.2.3}:mark"

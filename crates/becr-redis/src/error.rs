@@ -104,6 +104,9 @@ pub enum ClusterError {
         /// How many were written.
         written: usize,
     },
+    /// A row that is not what was written under its key.
+    #[error("{0} is damaged, or another's: its checksum is not that of its key and value")]
+    Row(String),
     /// Rows of a published generation are not there.
     #[error(
         "rows of a published generation are missing: the index was replaced meanwhile (then ask again), or a node lost its \
@@ -132,6 +135,15 @@ pub enum ClusterError {
 impl ClusterError {
     /// As stores tell it.
     pub(crate) fn at(self, address: &Address) -> StoreError {
+        if let Self::Row(what) = self {
+            return StoreError::Damaged {
+                path: address.path(),
+                what,
+                reason:
+                    "its checksum is not that of its key and value: it is damaged, or another row's"
+                        .into(),
+            };
+        }
         StoreError::Engine {
             path: address.path(),
             source: Box::new(self),

@@ -8,11 +8,11 @@ use crate::cluster::Request;
 use crate::keys::{TABLES, place};
 use crate::lease::Lease;
 use crate::meta::Meta;
-use crate::row::{HEADER, NOTHING, header};
 use crate::slots::slot_of_key;
 use crate::store::{Shared, Store, scan_keys};
 use crate::writing::{mark, publish};
 use crate::{ClusterError, Options};
+use becr_store::row::{self, HEADER};
 use becr_store::{FetchBuffer, Question, StoreContents, StoreError};
 use redis::Value;
 use serde::{Deserialize, Serialize};
@@ -175,10 +175,10 @@ impl Export<'_> {
         for table in TABLES {
             let mut fault = None;
             source.scan(table, &mut |key, value| {
-                let row = names.row(names.bucket(table, key), table, key);
-                let value = [&header(FIRST, NOTHING, true)[..], value].concat();
-                self.chunk.bytes += row.len() + value.len();
-                self.chunk.rows.push((row, value));
+                let key = names.row(names.bucket(table, key), table, key);
+                let value = row::new(&key, table, FIRST, value);
+                self.chunk.bytes += key.len() + value.len();
+                self.chunk.rows.push((key, value));
                 if self.chunk.bytes < CHUNK_BYTES && self.chunk.rows.len() < CHUNK_ROWS {
                     return ControlFlow::Continue(());
                 }

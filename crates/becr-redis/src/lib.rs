@@ -54,7 +54,6 @@ mod lease;
 mod meta;
 mod options;
 mod reading;
-mod row;
 mod scoring;
 mod scripts;
 mod slots;

@@ -4,9 +4,17 @@ use crate::ClusterError;
 use crate::keys::{Namespace, TABLES};
 use becr_store::{Header, Totals};
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 
 /// Version of keys and rows.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// Digits of the checksum.
+const SUM: usize = 16;
+
+fn sum(bytes: &[u8]) -> String {
+    format!("{:016x}", XxHash3_64::oneshot(bytes))
+}
 
 /// What a generation says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,20 +58,28 @@ impl Meta {
         Namespace::new(name, &self.header.encoder_id, self.edition, self.buckets)
     }
 
-    /// JSON, a zero byte, and the companion if there is one after another zero byte.
+    /// A checksum of the rest in 16 hexadecimal digits, JSON, a zero byte, and the companion if there is one after another
+    /// zero byte.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         // Numbers, strings and lists of them: there is nothing that JSON does not have.
-        let mut bytes = serde_json::to_vec(self).unwrap_or_default();
+        let mut bytes = vec![b'0'; SUM];
+        bytes.extend_from_slice(&serde_json::to_vec(self).unwrap_or_default());
         bytes.push(0);
         if let Some(companion) = &self.companion {
             bytes.push(0);
             bytes.extend_from_slice(companion);
         }
+        let sum = sum(&bytes[SUM..]);
+        bytes[..SUM].copy_from_slice(sum.as_bytes());
         bytes
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, ClusterError> {
         let unreadable = |reason: &str| ClusterError::Meta(reason.to_owned());
+        let bytes = match bytes.split_at_checked(SUM) {
+            Some((written, rest)) if sum(rest).as_bytes() == written => rest,
+            _ => return Err(unreadable("its checksum is not that of its bytes")),
+        };
         let end = bytes.iter().position(|&byte| byte == 0);
         let end = end.ok_or_else(|| unreadable("it is cut off"))?;
         let meta: Self =
@@ -93,10 +109,24 @@ mod tests {
                 past: vec![(1, 2)],
                 ..Meta::new(header.clone(), 7, 16)
             };
-            assert_eq!(Meta::read(&meta.bytes()).unwrap(), meta);
+            let bytes = meta.bytes();
+            assert_eq!(Meta::read(&bytes).unwrap(), meta);
+            for bit in 0..bytes.len() * 8 {
+                let mut damaged = bytes.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert!(Meta::read(&damaged).is_err(), "bit {bit}");
+            }
+            for length in 0..bytes.len() {
+                assert!(Meta::read(&bytes[..length]).is_err(), "{length} bytes");
+            }
         }
         assert!(Meta::read(b"{}").is_err());
         assert!(Meta::read(b"").is_err());
-        assert!(Meta::read(b"{\"format\":9}\0").is_err());
+        let other = Meta {
+            format: 9,
+            ..Meta::new(header, 7, 16)
+        };
+        let refused = Meta::read(&other.bytes()).unwrap_err().to_string();
+        assert!(refused.contains("format 9"), "{refused}");
     }
 }

@@ -4,8 +4,8 @@ use crate::ClusterError;
 use crate::cluster::{InFlight, Request};
 use crate::keys::{self, Bucket, Namespace};
 use crate::meta::Meta;
-use crate::row::{HEADER, Seen, see};
 use crate::store::Shared;
+use becr_store::row::{HEADER, Seen, see};
 use becr_store::{
     Answer, DocumentFrequency, DocumentStore, FetchBuffer, FoundRecord, GroupRecord, Header,
     Question, Stem, StoreContents, StoreError, Table, Text, VisitRecords, VisitRows,
@@ -147,14 +147,14 @@ impl Snapshot {
     /// Takes the rows that come, as this generation sees them.
     fn finish(&self, awaited: Awaited, rows: &[Row<'_>]) -> Result<Vec<Found>, ClusterError> {
         let mut found: Vec<Found> = rows.iter().map(|_| Found::NoKey).collect();
-        let mut older = self.take(awaited, &mut found)?;
+        let mut older = self.take(awaited, rows, &mut found)?;
         while !older.is_empty() {
             let since: BTreeMap<usize, u64> = older.into_iter().collect();
             let key =
                 |place, bucket, row: &Row<'_>| self.names.old(bucket, since[&place], row.0, &row.1);
             let awaited = self.start(since.keys().map(|&place| (place, &rows[place])), key);
             since.keys().for_each(|&place| found[place] = Found::NoKey);
-            older = self.take(awaited, &mut found)?;
+            older = self.take(awaited, rows, &mut found)?;
             let is_there = |place: &usize| {
                 !matches!(found[*place], Found::NoKey) || older.iter().any(|(at, _)| at == place)
             };
@@ -169,6 +169,7 @@ impl Snapshot {
     fn take(
         &self,
         awaited: Awaited,
+        rows: &[Row<'_>],
         found: &mut [Found],
     ) -> Result<Vec<(usize, u64)>, ClusterError> {
         let values = self
@@ -188,14 +189,17 @@ impl Snapshot {
                 let Value::BulkString(bytes) = value else {
                     continue;
                 };
-                found[place] = match see(&bytes, self.meta.generation) {
+                let (table, key) = &rows[place];
+                let bucket = self.names.bucket(*table, key);
+                let of_row = self.names.row(bucket, *table, key);
+                found[place] = match see(&bytes, &of_row, *table, self.meta.generation) {
                     Some(Seen::Value(_)) => Found::Row(FoundRow(bytes)),
                     Some(Seen::Nothing) => Found::Nothing,
                     Some(Seen::Older(since)) => {
                         older.push((place, since));
                         Found::Nothing
                     }
-                    None => return Err(ClusterError::Reply("a row")),
+                    None => return Err(ClusterError::Row(named(&rows[place]))),
                 };
             }
         }
@@ -231,12 +235,7 @@ impl Snapshot {
     }
 
     fn unreadable(&self, row: &Row<'_>) -> StoreError {
-        let key = match keys::is_numbered(row.0) {
-            true => keys::number(&row.1).to_string(),
-            false => String::from_utf8_lossy(&row.1).into_owned(),
-        };
-        let what = format!("the row {key} of {:?}", row.0);
-        self.shared.damaged(what, "it cannot be read")
+        self.shared.damaged(named(row), "it cannot be read")
     }
 
     fn strings(&self, rows: &[Row<'_>]) -> Result<Vec<Option<String>>, StoreError> {
@@ -279,6 +278,15 @@ impl Snapshot {
         }
         Ok(Some(seen))
     }
+}
+
+/// A row, for people.
+fn named((table, key): &Row<'_>) -> String {
+    let key = match keys::is_numbered(*table) {
+        true => keys::number(key).to_string(),
+        false => String::from_utf8_lossy(key).into_owned(),
+    };
+    format!("the row {key} of {table:?}")
 }
 
 /// How the answer to a question is put together.

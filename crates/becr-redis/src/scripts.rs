@@ -13,6 +13,9 @@ local function old(key, since)
   return string.sub(key, 1, at + 1) .. 'o' .. string.format('%.0f', n) .. ':' .. string.sub(key, at + 2)
 end
 local nothing = string.rep('\255', 8)
+local function twice(before)
+  return before .. string.gsub(before, '.', function(byte) return string.char(255 - string.byte(byte)) end)
+end
 ";
 
 /// Before a change: raises the bucket's mark to the writer's token, and takes back what a writer left that died.
@@ -36,7 +39,7 @@ return #left
 
 /// Writes rows, and keeps what they were. Done again, it changes nothing.
 ///
-/// KEYS: mark, changes, rows. ARGV: token, generation, then of each row a byte for whether it lives and its value.
+/// KEYS: mark, changes, rows. ARGV: token, generation, then of each row what follows the generation before (`becr_store::row`).
 const PUT: &str = r"
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED by a later writer') end
 for i = 3, #KEYS do
@@ -49,7 +52,7 @@ for i = 3, #KEYS do
     before = string.sub(header, 1, 8)
     redis.call('RENAME', key, old(key, before))
   end
-  redis.call('SET', key, ARGV[2] .. before .. ARGV[i])
+  redis.call('SET', key, ARGV[2] .. twice(before) .. ARGV[i])
   redis.call('SADD', KEYS[2], key)
 end
 return #KEYS - 2
@@ -73,15 +76,15 @@ const FORGET: &str = r"
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED by a later writer') end
 for _, key in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   local at = key
-  local header = redis.call('GETRANGE', at, 0, 16)
+  local header = redis.call('GETRANGE', at, 0, 24)
   if string.sub(header, 1, 8) ~= ARGV[2] then
     at = old(key, ARGV[2])
-    header = redis.call('GETRANGE', at, 0, 16)
+    header = redis.call('GETRANGE', at, 0, 24)
   end
-  if #header == 17 then
+  if #header == 25 then
     local before = string.sub(header, 9, 16)
     if before ~= nothing then redis.call('DEL', old(key, before)) end
-    if at == key and string.byte(header, 17) == 0 then redis.call('DEL', key) end
+    if at == key and string.byte(header, 25) == 0 then redis.call('DEL', key) end
   end
 end
 redis.call('DEL', KEYS[2])

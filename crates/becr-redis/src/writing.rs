@@ -5,9 +5,9 @@ use crate::keys::{Bucket, place};
 use crate::lease::Lease;
 use crate::meta::Meta;
 use crate::reading::{Row, Snapshot};
-use crate::row::{HEADER, Seen, see};
 use crate::store::{Shared, Store};
 use crate::{ClusterError, scripts};
+use becr_store::row::{self, HEADER};
 use becr_store::{
     Batch, DocumentFrequency, GroupRecord, MISCOUNTED, Stem, StoreError, Table, WriteStore,
     keys::of_text,
@@ -273,7 +273,11 @@ impl<'s> Change<'s> {
                 let Value::BulkString(header) = value else {
                     return Err(ClusterError::Reply("GETRANGE"));
                 };
-                let lived = matches!(see(&header, self.meta.generation), Some(Seen::Value(_)));
+                // A key that is not there has no header.
+                let lived = match header.is_empty() {
+                    true => false,
+                    false => row::lives(&header).ok_or(ClusterError::Reply("GETRANGE"))?,
+                };
                 let count = &mut self.meta.rows[place(*table)];
                 *count = *count + u64::from(*lives) - u64::from(lived);
             }
@@ -290,7 +294,9 @@ impl<'s> Change<'s> {
             let bucket = self.names.bucket(*table, key);
             *written.entry(bucket).or_default() += 1;
             let script = waiting.entry(bucket).or_default();
-            script.push(self.names.row(bucket, *table, key), value.as_deref());
+            let key = self.names.row(bucket, *table, key);
+            let rest = row::rest(&key, *table, self.next, value.as_deref());
+            script.push(key, rest);
             if script.bytes > SCRIPT_BYTES {
                 let script = std::mem::take(script);
                 pipeline.push(self.script(bucket, script));
@@ -370,9 +376,7 @@ struct Script {
 }
 
 impl Script {
-    fn push(&mut self, key: Vec<u8>, value: Option<&[u8]>) {
-        let mut bytes = vec![u8::from(value.is_some())];
-        bytes.extend_from_slice(value.unwrap_or_default());
+    fn push(&mut self, key: Vec<u8>, bytes: Vec<u8>) {
         self.bytes += key.len() + bytes.len();
         self.keys.push(key);
         self.values.push(bytes);

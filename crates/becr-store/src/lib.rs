@@ -5,6 +5,7 @@
 //! | [`Header`], [`Shape`] | what a store is bound to |
 //! | [`Record`], [`ForwardIndex`] | a document as one checked value |
 //! | [`GroupRecord`] | a token group's footprints |
+//! | [`row`] | how rows are kept under keys, in Redis |
 //! | [`Totals`], [`Stem`], [`DocumentFrequency`] | collection statistics |
 //! | [`column`] | the signs of all documents' vectors, to find the nearest ones by |
 //! | [`DocumentStore`] | what re-ranking asks of a store, embedded or not |
@@ -34,6 +35,7 @@ mod group;
 mod header;
 pub mod keys;
 mod record;
+pub mod row;
 mod statistics;
 mod text;
 mod tokenised;

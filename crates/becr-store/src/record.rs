@@ -24,7 +24,7 @@ use std::path::Path;
 const MAGIC: &[u8; 4] = b"BECR";
 const VERSION: u16 = 3;
 const CHECKSUM: std::ops::Range<usize> = 24..32;
-const FOOTPRINTS: usize = 48;
+pub(crate) const FOOTPRINTS: usize = 48;
 
 /// What all records of a store share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -9,6 +9,9 @@ use crate::{
 use becr_text::lexical::Analyzer;
 use std::collections::{HashMap, HashSet};
 
+/// Words whose spellings are asked for together.
+const WORDS: usize = 4096;
+
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreFindings {
@@ -79,6 +82,7 @@ impl<S: StoreContents> Check<'_, S> {
             }
         }
         self.totals(&state.totals);
+        self.words()?;
         self.stems()?;
         self.groups()
     }
@@ -153,6 +157,41 @@ impl<S: StoreContents> Check<'_, S> {
                 "the totals are {found:?}, counted were {counted:?}"
             ));
         }
+    }
+
+    /// Every word's number is that of its spelling.
+    fn words(&mut self) -> Result<(), StoreError> {
+        let (words, spellings) = (
+            self.store.rows(Table::Words)?,
+            self.store.rows(Table::Spellings)?,
+        );
+        if words != spellings {
+            self.problem(format!("{words} words for {spellings} spellings"));
+        }
+        let mut batch = Vec::new();
+        each_row(self.store, Table::Words, |key, number| {
+            batch.push((key.to_vec(), number_of(number)));
+            if batch.len() == WORDS {
+                self.spelled(&batch)?;
+                batch.clear();
+            }
+            Ok(())
+        })?;
+        self.spelled(&batch)
+    }
+
+    fn spelled(&mut self, batch: &[(Vec<u8>, Option<u64>)]) -> Result<(), StoreError> {
+        let number = |number: &Option<u64>| number.and_then(|n| u32::try_from(n).ok());
+        let numbers: Vec<u32> = batch.iter().filter_map(|(_, n)| number(n)).collect();
+        let mut spellings = self.store.spellings(&numbers)?.into_iter();
+        for (key, found) in batch {
+            let spelling = number(found).and_then(|_| spellings.next().flatten());
+            if spelling.is_none_or(|spelling| *keys::of_text(&spelling) != key[..]) {
+                let word = String::from_utf8_lossy(key);
+                self.problem(format!("the word {word}: its number is another word's"));
+            }
+        }
+        Ok(())
     }
 
     fn stems(&mut self) -> Result<(), StoreError> {

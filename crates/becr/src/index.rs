@@ -477,7 +477,15 @@ impl Index {
     /// The store against itself, and what ranking needs beside it. Checksums of the files were looked at when it was opened.
     fn verify_cluster(&self) -> Result<Verification, Error> {
         let opened = self.opened()?;
-        let found = becr_store::verify(&*self.view()?.snapshot()?)?;
+        let found = match becr_store::verify(&*self.view()?.snapshot()?) {
+            Ok(found) => found,
+            // A table that cannot be gone through: what is behind the damage was not looked at.
+            Err(error @ StoreError::Damaged { .. }) => becr_store::StoreFindings {
+                problems: vec![error.to_string()],
+                ..Default::default()
+            },
+            Err(error) => return Err(error.into()),
+        };
         let mut problems = found.problems;
         problems.extend(opened.files.head().err().map(|error| error.to_string()));
         problems.extend(

@@ -202,6 +202,103 @@ fn lost_data_is_noticed() {
     assert!(error.to_string().contains("noeviction"), "{error}");
 }
 
+/// A row that was changed, cut short or put under another key is an error, and not an answer: in every table, at every place
+/// of its header, also for whoever reads the state before.
+#[test]
+fn rows_that_are_not_what_was_written_are_errors() {
+    if !servers::are_there() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let store = Store::create(&server.url("a"), &header(), options()).unwrap();
+    let mut update = store.update().unwrap();
+    for (first, second) in [("dense", "crumbs"), ("dense", "dough")] {
+        let pair = becr_text::groups::TokenGroup::Pair(first.into(), second.into());
+        update.put_group(&pair, &[7; 8]).unwrap();
+    }
+    put(&mut update, "bread", "dense crumbs");
+    put(&mut update, "rolls", "dense dough");
+    update.commit().unwrap();
+    let before = store.snapshot().unwrap();
+    let problem = || match verify(&store.snapshot().unwrap()) {
+        Ok(found) => found.problems.join("; "),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(problem(), "");
+    let keys = server.ask(&["--scan", "--pattern", "becr:{a.*}:[RNITWSMPG]*"]);
+    let mut keys: Vec<&str> = keys.lines().collect();
+    keys.sort_by_key(|key| key.split_once("}:").unwrap().1);
+    assert!(keys.len() > 15, "{keys:?}");
+    let table = |key: &str| key.split_once("}:").unwrap().1.as_bytes()[0];
+    let eval = |script: &str, key: &str| server.ask(&["eval", script, "1", key]);
+    let keep = |key: &str| eval("redis.call('COPY', KEYS[1], 'kept', 'REPLACE')", key);
+    let restore = |key: &str| eval("redis.call('COPY', 'kept', KEYS[1], 'REPLACE')", key);
+    for key in &keys {
+        keep(key);
+        let flips = [0, 7, 8, 15, 16, 24, 25, 32, 33].map(|at| {
+            format!(
+                "local v = redis.call('GET', KEYS[1]) local b = string.byte(v, {at} + 1) or 0 \
+                 b = b % 2 == 0 and b + 1 or b - 1 \
+                 redis.call('SETRANGE', KEYS[1], {at}, string.char(b))"
+            )
+        });
+        let cuts = [1, 2, 40].map(|cut| {
+            format!(
+                "redis.call('SET', KEYS[1], string.sub(redis.call('GET', KEYS[1]), 1, -1 - {cut}))"
+            )
+        });
+        for script in flips.iter().chain(&cuts) {
+            eval(script, key);
+            assert!(
+                problem().contains("checksum"),
+                "{key} {script}: {}",
+                problem()
+            );
+            restore(key);
+        }
+    }
+    let mut swaps = 0;
+    for pair in keys
+        .windows(2)
+        .filter(|pair| table(pair[0]) == table(pair[1]))
+    {
+        let swap = || {
+            server.ask(&["rename", pair[0], "swapped"]);
+            server.ask(&["rename", pair[1], pair[0]]);
+            server.ask(&["rename", "swapped", pair[1]]);
+        };
+        swap();
+        assert!(problem().contains("checksum"), "{pair:?}: {}", problem());
+        swap();
+        swaps += 1;
+    }
+    assert!(swaps >= 8, "{swaps}");
+    server.ask(&["del", "kept"]);
+    assert_eq!(problem(), "");
+    // A document whose row says that it was deleted, or that it is of the future, is not passed over in silence.
+    let records: Vec<&&str> = keys.iter().filter(|key| table(key) == b'R').collect();
+    let passed_over = |snapshot: &becr_redis::Snapshot| {
+        let visit =
+            &mut |_, _: &[Option<becr_store::FoundRecord<'_>>]| std::ops::ControlFlow::Continue(());
+        let fetched = snapshot.fetch(&[0, 1], &mut Default::default(), visit);
+        fetched.is_ok()
+    };
+    commit(&store, "bread", "other crumbs");
+    assert!(passed_over(&before) && passed_over(&store.snapshot().unwrap()));
+    for key in records {
+        keep(key);
+        for (at, byte) in [(0, "\\255"), (24, "\\7"), (8, "\\7")] {
+            eval(
+                &format!("redis.call('SETRANGE', KEYS[1], {at}, '{byte}')"),
+                key,
+            );
+            assert!(!passed_over(&store.snapshot().unwrap()), "{key} {at}");
+            assert!(!passed_over(&before), "{key} {at}");
+            restore(key);
+        }
+    }
+}
+
 /// What was replaced is kept for those who look at it, and goes after a while.
 #[test]
 fn the_past_is_forgotten() {
