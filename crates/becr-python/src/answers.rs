@@ -223,9 +223,11 @@ pub(crate) struct SearchResult {
     title: String,
     /// What it is ranked by.
     score: f32,
-    /// Its rank in the first stage, from 1.
-    first_stage_rank: usize,
-    /// The score of the first stage.
+    /// Its rank by words, from 1; `None` for one that meaning alone found.
+    first_stage_rank: Option<usize>,
+    /// Its rank by meaning, from 1; `None` for one that words alone found.
+    meaning_rank: Option<usize>,
+    /// The score of the first stage, whoever found it.
     first_stage_score: f32,
     /// S_deep; `None` for a document that BM25 ranked.
     deep: Option<f32>,
@@ -257,6 +259,7 @@ impl SearchResult {
             title: result.title.unwrap_or_default(),
             score: result.score,
             first_stage_rank: result.first_stage_rank,
+            meaning_rank: result.meaning_rank,
             first_stage_score: result.first_stage_score,
             reasons,
             snippet: snippet.and_then(|snippet| Python::attach(|py| Py::new(py, snippet).ok())),

@@ -15,7 +15,7 @@ use std::time::Instant;
 #[pymethods]
 impl NativeIndex {
     /// Finds candidates by BM25 and, unless `first_stage` is set, re-ranks them.
-    #[pyo3(signature = (query, *, k, depth, mode, scorer, without, weight, first_stage, reasons, snippets))]
+    #[pyo3(signature = (query, *, k, depth, find_by, mode, scorer, without, weight, first_stage, reasons, snippets))]
     #[allow(clippy::too_many_arguments)]
     fn search(
         &self,
@@ -23,6 +23,7 @@ impl NativeIndex {
         query: PyBackedStr,
         k: usize,
         depth: usize,
+        find_by: PyBackedStr,
         mode: Option<PyBackedStr>,
         scorer: Option<PyBackedStr>,
         without: Vec<String>,
@@ -36,6 +37,7 @@ impl NativeIndex {
         let options = SearchOptions {
             k: k.min(MOST),
             depth: depth.min(MOST),
+            find_by: options::named(&find_by)?,
             rank: (!first_stage).then_some(rank),
             details: Details {
                 title: true,
@@ -88,7 +90,7 @@ impl NativeIndex {
     }
 
     /// Takes the scores of documents apart: JSON.
-    #[pyo3(signature = (query, documents, *, depth, mode, scorer, without, weight))]
+    #[pyo3(signature = (query, documents, *, depth, find_by, mode, scorer, without, weight))]
     #[allow(clippy::too_many_arguments)]
     fn explain(
         &self,
@@ -96,6 +98,7 @@ impl NativeIndex {
         query: PyBackedStr,
         documents: Vec<PyBackedStr>,
         depth: usize,
+        find_by: PyBackedStr,
         mode: Option<PyBackedStr>,
         scorer: Option<PyBackedStr>,
         without: Vec<String>,
@@ -104,6 +107,7 @@ impl NativeIndex {
         let index = self.index()?;
         let options = ExplainOptions {
             depth: depth.min(MOST),
+            find_by: options::named(&find_by)?,
             rank: options::ranking(mode.as_deref(), scorer.as_deref(), &without, weight)?,
         };
         let documents: Vec<&str> = documents.iter().map(|id| &**id).collect();

@@ -154,6 +154,7 @@
 //! | a number that no document has | [`RankError::NoDocument`] |
 //! | a document without a word | scored like any other: no token is near a kernel, every log-sum is ln ε |
 
+mod bm25;
 mod compose;
 mod deep;
 mod error;
@@ -175,6 +176,7 @@ mod shading;
 mod vector;
 
 pub use becr_model::QueryMode;
+pub use bm25::Bm25Query;
 pub use error::RankError;
 pub use explain::{
     Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart, WordPart,

@@ -139,6 +139,12 @@ impl RankQuery {
         self.deep.as_ref().map(|deep| &deep.composite)
     }
 
+    /// The direction in which documents' vectors are near to the query; `None` if it has no terms, or if documents have
+    /// footprints of their vectors alone.
+    pub fn direction(&self) -> Option<Vec<f32>> {
+        self.deep.as_ref()?.vector.direction()
+    }
+
     /// How many distinct vectors its terms are composed of.
     pub fn vectors(&self) -> usize {
         self.composite().map_or(0, CompositeQuery::groups)

@@ -123,6 +123,14 @@ impl VectorQuery {
         }
     }
 
+    /// The vector whose product with a document's is the similarity.
+    pub(crate) fn direction(&self) -> Option<Vec<f32>> {
+        match self {
+            Self::Packed(query) => Some(query.whole.clone().unwrap_or_else(|| query.sum())),
+            Self::Footprints(_) => None,
+        }
+    }
+
     /// Compares a document's vector with the query.
     pub(crate) fn relate(&self, record: &Record<'_>, related: &mut Related) {
         if let Self::Packed(query) = self {
@@ -252,6 +260,16 @@ impl Packed {
         }
     }
 
+    /// The terms' vectors, added up by ω̂.
+    fn sum(&self) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dim];
+        for (weight, term) in self.weights.iter().zip(self.terms.chunks_exact(self.dim)) {
+            let parts = sum.iter_mut().zip(term);
+            parts.for_each(|(sum, x)| *sum += weight * x);
+        }
+        sum
+    }
+
     /// The vector of the whole query, of length 1 or, if it has no direction, 0.
     fn whole(&self, compared: &Compared) -> Option<Vec<f32>> {
         let mut whole = vec![0.0; self.dim];
@@ -259,10 +277,7 @@ impl Packed {
             Compared::Terms => return None,
             Compared::Vector(packed) => unpack(packed.iter().copied(), &mut whole),
             Compared::Sum => {
-                for (weight, term) in self.weights.iter().zip(self.terms.chunks_exact(self.dim)) {
-                    let parts = whole.iter_mut().zip(term);
-                    parts.for_each(|(sum, x)| *sum += weight * x);
-                }
+                whole = self.sum();
                 let length = dot(&whole, &whole).sqrt();
                 if length > 0.0 {
                     whole.iter_mut().for_each(|x| *x /= length);

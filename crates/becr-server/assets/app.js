@@ -141,6 +141,8 @@ function shaded(pieces, terms) {
 }
 
 function movement(result) {
+  if (!result.first_stage_rank)
+    return make("span", { className: "move" }, `found by meaning, #${result.meaning_rank} → BECR #${result.rank}`);
   const by = result.first_stage_rank - result.rank;
   const text = by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : "=";
   const told = by > 0 ? `up ${by}` : by < 0 ? `down ${-by}` : "unmoved";

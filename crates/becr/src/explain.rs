@@ -1,7 +1,8 @@
 //! Why a document has its score, and why another has less.
 
+use crate::candidates::Listed;
 use crate::rerank::{Candidate, GroupCoverage, Ranking, RerankAnswer};
-use crate::{Error, Generation, RankOptions, SearchOptions, View};
+use crate::{CandidateSource, Error, FindBy, Generation, RankOptions, SearchOptions, View};
 use becr_model::QueryMode;
 use becr_rank::{ContributionRow, Explanation, QueryTerm, RankWorkspace, Shading, WordPart};
 use serde::Serialize;
@@ -12,6 +13,8 @@ pub struct ExplainOptions {
     /// How many candidates of the first stage the list has: as many as the search had that is to be explained. Scores
     /// are relative to the list, by the first stage's score at least.
     pub depth: usize,
+    /// By what candidates are found, as in that search.
+    pub find_by: FindBy,
     /// How they are ranked.
     pub rank: RankOptions,
 }
@@ -20,6 +23,7 @@ impl Default for ExplainOptions {
     fn default() -> Self {
         Self {
             depth: SearchOptions::DEPTH,
+            find_by: FindBy::default(),
             rank: RankOptions::default(),
         }
     }
@@ -59,8 +63,10 @@ pub struct ExplainedDocument {
     pub title: String,
     /// Rank among the candidates; `None` if it is none of them.
     pub rank: Option<usize>,
-    /// Rank in the first stage; `None` if it is none of its candidates.
+    /// Rank by words; `None` if it is none of the candidates that words found.
     pub first_stage_rank: Option<usize>,
+    /// Rank by meaning; `None` if it is none of the candidates that meaning found.
+    pub meaning_rank: Option<usize>,
     /// The score, by part, term, kernel and feature.
     pub explanation: Explanation,
     /// Similarities of its words to the terms at the last kept layer; `None` if the index keeps no texts.
@@ -90,11 +96,18 @@ impl View {
     ) -> Result<ExplainAnswer, Error> {
         let ranking = self.ranking(&options.rank)?;
         // Without a first stage the documents themselves are the list.
-        let hits = match self.has_first_stage() {
-            true => self.hits(query, options.depth)?,
-            false => Vec::new(),
+        let (find_by, depth) = match self.has_first_stage() {
+            true => (options.find_by, options.depth),
+            false => (FindBy::Words, 0),
         };
-        let mut candidates: Vec<Candidate<'_>> = hits.iter().map(Candidate::of_hit).collect();
+        self.check_candidates(find_by)?;
+        let hits = match find_by {
+            FindBy::Words | FindBy::Both if depth > 0 => self.find(query, depth)?,
+            _ => Vec::new(),
+        };
+        let listed = ranking.find(query, hits, depth, find_by)?;
+        let mut candidates: Vec<Candidate<'_>> =
+            listed.list.iter().map(Listed::candidate).collect();
         for &id in documents {
             if !candidates.iter().any(|candidate| candidate.id == id) {
                 candidates.push(Candidate::unscored(id));
@@ -105,7 +118,7 @@ impl View {
             let list = List {
                 answer: &answer,
                 candidates: &candidates,
-                hits: hits.len(),
+                listed: &listed.list,
             };
             let explained = ranking.explained(&list, documents, work)?;
             Ok::<_, Error>((answer, explained))
@@ -133,11 +146,11 @@ impl View {
     }
 }
 
-/// A ranked list: the first `hits` candidates are those of the first stage.
+/// A ranked list: the first candidates are those that were found.
 struct List<'a> {
     answer: &'a RerankAnswer,
     candidates: &'a [Candidate<'a>],
-    hits: usize,
+    listed: &'a [Listed],
 }
 
 impl Ranking<'_> {
@@ -159,7 +172,11 @@ impl Ranking<'_> {
         let documents = ids.iter().zip(places).zip(explanations);
         documents
             .map(|((&id, place), explanation)| {
-                let mut order = list.answer.order.iter().filter(|(at, _)| *at < list.hits);
+                let mut order = list
+                    .answer
+                    .order
+                    .iter()
+                    .filter(|(at, _)| *at < list.listed.len());
                 let rank = order.position(|(at, _)| *at == place);
                 let shading = self.shading(list.answer, id, work)?;
                 Ok(ExplainedDocument {
@@ -168,7 +185,8 @@ impl Ranking<'_> {
                         .as_ref()
                         .map_or(String::new(), |shading| shading.title.clone()),
                     rank: rank.map(|rank| rank + 1),
-                    first_stage_rank: (place < list.hits).then_some(place + 1),
+                    first_stage_rank: list.listed.get(place).and_then(|found| found.by_words),
+                    meaning_rank: list.listed.get(place).and_then(|found| found.by_meaning),
                     explanation,
                     shading,
                 })

@@ -58,6 +58,7 @@
 //! damaged there can end the process with a signal. [`Index::verify`] finds such damage; have a child process call it.
 
 mod build;
+mod candidates;
 #[cfg(feature = "redis")]
 pub mod cluster;
 mod decomposition;
@@ -95,6 +96,7 @@ pub use becr_rank::{
 };
 pub use becr_store::{Documents, Text};
 pub use build::Build;
+pub use candidates::{CandidateSource, FindBy, Hit};
 pub use decomposition::{DecomposedGroup, QueryDecomposition};
 pub use error::Error;
 pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDifference};

@@ -2,7 +2,7 @@
 
 use crate::files::IndexFiles;
 use crate::stored::{IndexStore, StoreSnapshot};
-use crate::view::{Candidates, State, View};
+use crate::view::{Finder, State, View};
 use crate::{Error, Generation, OpenOptions, RankOptions};
 use becr_encoder::{Mixed, Mixer, hyperplanes};
 use becr_index::first_stage::FirstStage;
@@ -252,7 +252,7 @@ impl Opened {
         };
         let candidates = match with_first_stage {
             true => self.candidates(options, snapshot.as_ref(), commit)?,
-            false => Candidates::None,
+            false => Finder::None,
         };
         Ok(View::new(State {
             opened: self.clone(),
@@ -285,17 +285,15 @@ impl Opened {
         options: &OpenOptions,
         snapshot: Option<&StoreSnapshot>,
         commit: u64,
-    ) -> Result<Candidates, Error> {
+    ) -> Result<Finder, Error> {
         if let Some(other) = &options.first_stage {
-            return Ok(Candidates::Of(other.view()?));
+            return Ok(Finder::Of(other.view()?));
         }
         match snapshot {
-            None => self.first_stage(None, commit).map(Candidates::Own),
+            None => self.first_stage(None, commit).map(Finder::Own),
             Some(snapshot) => match snapshot.embedded() {
-                Some(embedded) => self
-                    .first_stage(Some(embedded), commit)
-                    .map(Candidates::Own),
-                None => Ok(Candidates::None),
+                Some(embedded) => self.first_stage(Some(embedded), commit).map(Finder::Own),
+                None => Ok(Finder::None),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! How to search. How to rank is [`RankOptions`], which the ranker defines.
 
-use crate::{Error, RankOptions};
+use crate::{Error, FindBy, RankOptions};
 use serde::{Deserialize, Serialize};
 
 /// How to search.
@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct SearchOptions {
     /// How many results.
     pub k: usize,
-    /// How many candidates of the first stage are re-ranked. Results beyond them follow in the first stage's order.
+    /// How many candidates are re-ranked: so many of the first stage, and as many that are near by meaning. Results beyond
+    /// them follow in the first stage's order.
     pub depth: usize,
+    /// By what candidates are found. Without ranking, it is by words.
+    pub find_by: FindBy,
     /// How they are ranked; `None` leaves them as BM25 has them.
     pub rank: Option<RankOptions>,
     /// What to tell of each result beside its score.
@@ -60,6 +63,7 @@ impl Default for SearchOptions {
         Self {
             k: 10,
             depth: Self::DEPTH,
+            find_by: FindBy::default(),
             rank: Some(RankOptions::default()),
             details: Details {
                 title: true,

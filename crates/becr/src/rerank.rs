@@ -2,7 +2,6 @@
 
 use crate::{Error, Generation, RankOptions, View};
 use becr_encoder::Encoder;
-use becr_index::first_stage::Hit;
 use becr_model::QueryMode;
 use becr_rank::{
     EncodedQuery, Explanation, ListParts, QueryPlan, RankQuery, RankWorkspace, Ranker, Scored,
@@ -41,10 +40,6 @@ impl<'a> Candidate<'a> {
             id,
             ..Self::default()
         }
-    }
-
-    pub(crate) fn of_hit(hit: &'a Hit) -> Self {
-        Self::new(&hit.id, hit.score)
     }
 }
 
@@ -225,7 +220,20 @@ impl Ranking<'_> {
         let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
         let (query, numbers) = self.query(snapshot, text, &ids)?;
         let look_up = begun.elapsed();
-        let (places, candidates) = known(entries, &numbers);
+        self.rank_numbers(snapshot, query, (entries, &numbers), look_up, work)
+    }
+
+    /// The same for a query that has been read, and candidates by number; `look_up` is how long reading it took.
+    pub(crate) fn rank_numbers(
+        &self,
+        snapshot: &impl DocumentStore,
+        query: RankQuery,
+        (entries, numbers): (&[Candidate<'_>], &[Option<u64>]),
+        look_up: Duration,
+        work: &mut RankWorkspace,
+    ) -> Result<RerankAnswer, Error> {
+        let ids: Vec<&str> = entries.iter().map(|entry| entry.id).collect();
+        let (places, candidates) = known(entries, numbers);
         let scored = self.ranker.score(&query, snapshot, &candidates, work)?;
         // A document whose record is gone counts with those that the index does not have.
         let found: Vec<(usize, Scored)> = places
@@ -276,7 +284,7 @@ impl Ranking<'_> {
     }
 
     /// The query, and the numbers of the candidates.
-    fn query(
+    pub(crate) fn query(
         &self,
         snapshot: &impl DocumentStore,
         text: &str,

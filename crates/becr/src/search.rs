@@ -1,8 +1,8 @@
 //! A search: the first stage, then the ranker.
 
+use crate::candidates::{Listed, unranked};
 use crate::rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
-use crate::{Error, Generation, Reasons, SearchOptions, Snippet, View};
-use becr_index::first_stage::Hit;
+use crate::{CandidateSource, Error, FindBy, Generation, Reasons, SearchOptions, Snippet, View};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -30,9 +30,11 @@ pub struct SearchResult {
     pub title: Option<String>,
     /// What it is ranked by.
     pub score: f32,
-    /// Its rank in the first stage, from 1.
-    pub first_stage_rank: usize,
-    /// The first stage's score.
+    /// Its rank by words, from 1; `None` for one that meaning alone found.
+    pub first_stage_rank: Option<usize>,
+    /// Its rank by meaning, from 1; `None` for one that words alone found, and where it was not looked for by meaning.
+    pub meaning_rank: Option<usize>,
+    /// The first stage's score, whoever found it.
     pub first_stage_score: f32,
     /// The parts of the score; `None` for a document that BM25 ranked.
     pub parts: Option<ScoreParts>,
@@ -60,6 +62,8 @@ pub struct SearchTiming {
     pub load: f64,
     /// BM25.
     pub first_stage: f64,
+    /// Finding the documents whose vectors are nearest; 0 where that was not asked for.
+    pub meaning: f64,
     /// The ranker.
     #[serde(flatten)]
     pub ranking: Option<StageTiming>,
@@ -99,6 +103,7 @@ impl SearchTiming {
             stages.insert(0, ("load", self.load));
         }
         if let Some(ranking) = self.ranking {
+            stages.push(("meaning", self.meaning));
             stages.extend([
                 ("look-up", ranking.look_up),
                 ("fetch", ranking.fetch),
@@ -121,6 +126,7 @@ impl SearchTiming {
         Self {
             load: mean(|timing| timing.load),
             first_stage: mean(|timing| timing.first_stage),
+            meaning: mean(|timing| timing.meaning),
             ranking: ranking.then(|| StageTiming {
                 look_up: ranked(|timing| timing.look_up),
                 fetch: ranked(|timing| timing.fetch),
@@ -137,7 +143,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 impl View {
-    /// Finds candidates by BM25 and re-ranks them.
+    /// Finds candidates, by BM25 and by meaning unless told otherwise, and ranks them.
     pub fn search(&self, query: &str, options: &SearchOptions) -> Result<SearchAnswer, Error> {
         let begun = Instant::now();
         let ranking = match &options.rank {
@@ -145,53 +151,61 @@ impl View {
             None => None,
         };
         let load = milliseconds(begun.elapsed());
-        let wanted = match ranking {
-            Some(_) => options.k.max(options.depth),
-            None => options.k,
-        };
-        let searching = Instant::now();
-        let hits = self.hits(query, wanted)?;
-        let first_stage = milliseconds(searching.elapsed());
-        let candidates: Vec<Candidate<'_>> = hits
-            .iter()
-            .take(options.depth)
-            .map(Candidate::of_hit)
-            .collect();
-        let mut found = None;
-        if let Some(ranking) = &ranking {
-            found = Some(self.with_workspace(|work| ranking.rank(query, &candidates, work))?);
+        if ranking.is_some() {
+            self.check_candidates(options.find_by)?;
         }
-        let mut results = Vec::with_capacity(options.k.min(hits.len()));
-        let mut order = order(&hits, found.as_ref());
+        let searching = Instant::now();
+        let hits = match (&ranking, options.find_by) {
+            (Some(_), FindBy::Meaning) => Vec::new(),
+            (Some(_), _) => self.find(query, options.k.max(options.depth))?,
+            (None, _) => self.find(query, options.k)?,
+        };
+        let first_stage = milliseconds(searching.elapsed());
+        let (mut found, mut meaning, mut candidates) = (None, Duration::ZERO, 0);
+        let list = match &ranking {
+            None => unranked(hits),
+            Some(ranking) => {
+                let listed = ranking.find(query, hits, options.depth, options.find_by)?;
+                candidates = listed.candidates;
+                meaning = listed.meaning;
+                found = Some(self.with_workspace(|work| ranking.rank_list(&listed, work))?);
+                listed.list
+            }
+        };
+        let entries: Vec<Candidate<'_>> = list.iter().map(Listed::candidate).collect();
+        let entries = &entries[..candidates];
+        let mut results = Vec::with_capacity(options.k.min(list.len()));
+        let mut order = order(&list, found.as_ref());
         order.truncate(options.k);
         let mut reasons = Vec::new().into_iter();
         if let (Some(ranking), Some(answer), true) = (&ranking, &found, options.details.reasons) {
             let ranked = order.iter().filter(|(_, _, parts)| parts.is_some());
             let places: Vec<usize> = ranked.map(|(place, _, _)| *place).collect();
             let explained =
-                self.with_workspace(|work| ranking.explain(answer, &candidates, &places, work))?;
+                self.with_workspace(|work| ranking.explain(answer, entries, &places, work))?;
             reasons = explained.into_iter();
         }
         for (rank, (place, score, parts)) in (1..).zip(order) {
             let mut result = SearchResult {
                 rank,
-                id: hits[place].id.clone(),
+                id: list[place].id.clone(),
                 title: None,
                 score,
-                first_stage_rank: place + 1,
-                first_stage_score: hits[place].score,
+                first_stage_rank: list[place].by_words,
+                meaning_rank: list[place].by_meaning,
+                first_stage_score: list[place].score.unwrap_or_default(),
                 parts,
                 reasons: None,
                 snippet: None,
             };
             if options.details.title {
-                result.title = Some(self.title(&hits[place])?);
+                result.title = Some(self.title(&list[place].id)?);
             }
             if let (Some(ranking), Some(answer), Some(_)) = (&ranking, &found, parts) {
                 result.reasons = reasons.next().map(|one| Reasons::of(&one));
                 if options.details.snippet {
                     result.snippet =
-                        self.with_workspace(|work| ranking.snippet(answer, &hits[place].id, work))?;
+                        self.with_workspace(|work| ranking.snippet(answer, &list[place].id, work))?;
                 }
             }
             results.push(result);
@@ -203,6 +217,7 @@ impl View {
             timing: SearchTiming {
                 load,
                 first_stage,
+                meaning: milliseconds(meaning),
                 ranking: found.map(|found| found.timing.into()),
                 total: milliseconds(begun.elapsed()),
             },
@@ -210,13 +225,13 @@ impl View {
     }
 }
 
-/// All hits in their final order: place among the hits, score, and its parts if it was re-ranked. What the ranker did
+/// The whole list in its final order: place in the list, score, and its parts if it was re-ranked. What the ranker did
 /// not see comes behind, in the order of the first stage.
-fn order(hits: &[Hit], answer: Option<&RerankAnswer>) -> Vec<(usize, f32, Option<ScoreParts>)> {
+fn order(list: &[Listed], answer: Option<&RerankAnswer>) -> Vec<(usize, f32, Option<ScoreParts>)> {
     let Some(answer) = answer else {
-        let unchanged = hits.iter().enumerate();
+        let unchanged = list.iter().enumerate();
         return unchanged
-            .map(|(place, hit)| (place, hit.score, None))
+            .map(|(place, hit)| (place, hit.score.unwrap_or_default(), None))
             .collect();
     };
     let ranked = answer.order.iter().map(|(place, scored)| {
@@ -229,7 +244,7 @@ fn order(hits: &[Hit], answer: Option<&RerankAnswer>) -> Vec<(usize, f32, Option
     });
     let seen = answer.order.len() + answer.unknown.len();
     let lowest = answer.order.last().map(|(_, scored)| scored.score);
-    let behind = answer.unknown.iter().copied().chain(seen..hits.len());
+    let behind = answer.unknown.iter().copied().chain(seen..list.len());
     let behind = behind.zip(scores_below(lowest));
     ranked
         .chain(behind.map(|(place, score)| (place, score, None)))

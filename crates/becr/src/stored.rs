@@ -1,5 +1,6 @@
 //! The store of an index: embedded, or in a cluster.
 
+use becr_store::column::Near;
 use becr_store::{
     Answer, DocumentStore, Documents, FetchBuffer, Header, Question, StoreContents, StoreError,
     Table, Text, Totals, VisitRecords, VisitRows,
@@ -148,6 +149,14 @@ impl DocumentStore for StoreSnapshot {
 
     fn texts(&self, numbers: &[u64]) -> Result<Vec<Option<Text>>, StoreError> {
         either!(self, StoreSnapshot, store => store.texts(numbers))
+    }
+
+    fn can_search(&self) -> bool {
+        either!(self, StoreSnapshot, store => store.can_search())
+    }
+
+    fn nearest(&self, vector: &[f32], wanted: usize) -> Result<Option<Vec<Near>>, StoreError> {
+        either!(self, StoreSnapshot, store => store.nearest(vector, wanted))
     }
 
     fn can_score(&self) -> bool {

@@ -22,11 +22,11 @@ pub(crate) struct State {
     pub(crate) generation: Generation,
     /// None for a lexical index. A read transaction is used by one thread at a time.
     pub(crate) snapshot: Option<Mutex<StoreSnapshot>>,
-    pub(crate) candidates: Candidates,
+    pub(crate) candidates: Finder,
 }
 
 /// Where the candidates of a state come from.
-pub(crate) enum Candidates {
+pub(crate) enum Finder {
     /// The first stage of the index.
     Own(Arc<FirstStage>),
     /// That of another index of the same collection.
@@ -58,9 +58,9 @@ impl View {
         match &self.0.snapshot {
             Some(snapshot) => Ok(lock(snapshot).totals()?.documents),
             None => match &self.0.candidates {
-                Candidates::Own(first_stage) => Ok(first_stage.documents()),
-                Candidates::Of(view) => view.documents(),
-                Candidates::None => Err(self.no_candidates()),
+                Finder::Own(first_stage) => Ok(first_stage.documents()),
+                Finder::Of(view) => view.documents(),
+                Finder::None => Err(self.no_candidates()),
             },
         }
     }
@@ -99,24 +99,24 @@ impl View {
 
     /// Whether there is a first stage to find candidates with.
     pub fn has_first_stage(&self) -> bool {
-        !matches!(self.0.candidates, Candidates::None)
+        !matches!(self.0.candidates, Finder::None)
     }
 
-    /// The title of a hit.
-    pub(crate) fn title(&self, hit: &Hit) -> Result<String, Error> {
+    /// The title of a document.
+    pub(crate) fn title(&self, id: &str) -> Result<String, Error> {
         match &self.0.candidates {
-            Candidates::Own(first_stage) => Ok(first_stage.title(hit)?),
-            Candidates::Of(view) => view.title(hit),
-            Candidates::None => Err(self.no_candidates()),
+            Finder::Own(first_stage) => Ok(first_stage.title(id)?),
+            Finder::Of(view) => view.title(id),
+            Finder::None => Err(self.no_candidates()),
         }
     }
 
     /// The best documents by BM25.
     pub(crate) fn hits(&self, query: &str, k: usize) -> Result<Vec<Hit>, Error> {
         let first_stage = match &self.0.candidates {
-            Candidates::Own(first_stage) => first_stage,
-            Candidates::Of(view) => return view.hits(query, k),
-            Candidates::None => return Err(self.no_candidates()),
+            Finder::Own(first_stage) => first_stage,
+            Finder::Of(view) => return view.hits(query, k),
+            Finder::None => return Err(self.no_candidates()),
         };
         let snapshot = self.0.snapshot.as_ref().map(lock);
         let Some(snapshot) = snapshot.as_ref().and_then(|snapshot| snapshot.embedded()) else {

@@ -12,7 +12,9 @@ use std::time::Duration;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, BoostQuery, EnableScoring, Query, TermQuery, Weight};
 use tantivy::schema::{IndexRecordOption, Term, Value};
-use tantivy::{DocAddress, ReloadPolicy, Searcher, TantivyDocument, TantivyError};
+use tantivy::{
+    DocAddress, DocSet, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, TantivyError,
+};
 
 /// Candidates fetched beyond k, so that documents that tie at the cut are all looked at.
 const SLACK: usize = 32;
@@ -37,7 +39,6 @@ pub struct Hit {
     pub id: String,
     /// BM25 of title and body.
     pub score: f32,
-    address: DocAddress,
 }
 
 impl FirstStage {
@@ -140,16 +141,51 @@ impl FirstStage {
         found.map_err(IndexError::engine(&self.folder))
     }
 
-    /// The title of a hit, for display.
-    pub fn title(&self, hit: &Hit) -> Result<String, IndexError> {
-        let row: TantivyDocument = self
-            .searcher
-            .doc(hit.address)
-            .map_err(IndexError::engine(&self.folder))?;
-        let title = row
-            .get_first(self.fields.title)
-            .and_then(|value| value.as_str());
-        Ok(title.unwrap_or_default().to_owned())
+    /// The title of a document, for display; empty if there is no such document.
+    pub fn title(&self, id: &str) -> Result<String, IndexError> {
+        let title = || {
+            let Some(address) = self.address(id)? else {
+                return Ok(String::new());
+            };
+            let row: TantivyDocument = self.searcher.doc(address)?;
+            let title = row.get_first(self.fields.title);
+            Ok::<_, TantivyError>(
+                title
+                    .and_then(|title| title.as_str())
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        };
+        title().map_err(IndexError::engine(&self.folder))
+    }
+
+    /// Where a document is.
+    fn address(&self, id: &str) -> tantivy::Result<Option<DocAddress>> {
+        let term = Term::from_field_text(self.fields.id, id);
+        for (segment_ord, segment) in self.searcher.segment_readers().iter().enumerate() {
+            let index = segment.inverted_index(self.fields.id)?;
+            let Some(mut found) = index.read_postings(&term, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            // What was deleted is still there, until segments are merged.
+            let is_alive = |doc| {
+                segment
+                    .alive_bitset()
+                    .is_none_or(|alive| alive.is_alive(doc))
+            };
+            let mut doc_id = found.doc();
+            while doc_id != TERMINATED {
+                if is_alive(doc_id) {
+                    let segment_ord = segment_ord as u32;
+                    return Ok(Some(DocAddress {
+                        segment_ord,
+                        doc_id,
+                    }));
+                }
+                doc_id = found.advance();
+            }
+        }
+        Ok(None)
     }
 
     /// The ids of all documents.
@@ -236,7 +272,6 @@ impl FirstStage {
             hits.push(Hit {
                 id: self.id(address)?,
                 score: score as f32,
-                address,
             });
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));

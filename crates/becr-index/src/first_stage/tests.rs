@@ -99,7 +99,7 @@ fn titles_count_and_repeated_words_count_again() {
     assert!((twice[0].1 - 2.0 * once[0].1).abs() < 1e-5);
     let first_stage = FirstStage::open(dir.path()).unwrap();
     let hit = &first_stage.search("bank", 1).unwrap()[0];
-    assert_eq!(first_stage.title(hit).unwrap(), "about ant");
+    assert_eq!(first_stage.title(&hit.id).unwrap(), "about ant");
 }
 
 #[test]

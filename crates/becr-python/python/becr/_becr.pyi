@@ -77,7 +77,9 @@ class SearchResult:
     @property
     def score(self) -> float: ...
     @property
-    def first_stage_rank(self) -> int: ...
+    def first_stage_rank(self) -> int | None: ...
+    @property
+    def meaning_rank(self) -> int | None: ...
     @property
     def first_stage_score(self) -> float: ...
     @property
@@ -152,6 +154,7 @@ class NativeIndex:
         *,
         k: int,
         depth: int,
+        find_by: str,
         mode: str | None,
         scorer: str | None,
         without: Sequence[str],
@@ -177,6 +180,7 @@ class NativeIndex:
         documents: Sequence[str],
         *,
         depth: int,
+        find_by: str,
         mode: str | None,
         scorer: str | None,
         without: Sequence[str],

@@ -29,8 +29,10 @@ class ExplainedDocument:
     title: str
     #: Rank among the candidates, from 1; `None` if it is none of them.
     rank: int | None
-    #: Rank in the first stage, from 1; `None` if it is none of its candidates.
+    #: Rank by words, from 1; `None` if words did not find it.
     first_stage_rank: int | None
+    #: Rank by meaning, from 1; `None` if meaning did not find it.
+    meaning_rank: int | None
     score: float
     deep: float
     lexi: float
@@ -95,6 +97,7 @@ def _document(details: dict[str, Any]) -> ExplainedDocument:
         title=details["title"],
         rank=details["rank"],
         first_stage_rank=details["first_stage_rank"],
+        meaning_rank=details["meaning_rank"],
         score=explanation["score"],
         deep=explanation["deep"],
         lexi=explanation["lexi"],

@@ -179,6 +179,7 @@ class Index:
         k: int = 10,
         *,
         depth: int = 150,
+        find_by: str = "both",
         mode: str | None = None,
         scorer: str | None = None,
         without: Iterable[str] = (),
@@ -187,7 +188,8 @@ class Index:
         reasons: bool = False,
         snippets: bool = False,
     ) -> SearchAnswer:
-        """Finds candidates by BM25 and re-ranks `depth` of them; with `first_stage`, BM25 alone.
+        """Finds candidates and re-ranks them: `depth` by words (BM25), and as many by meaning (the documents' vectors).
+        `find_by` is "both", "words" or "meaning". With `first_stage`, BM25 alone.
 
         `reasons` tells the largest contributions to each score, `snippets` the passage nearest to the query.
         """
@@ -195,6 +197,7 @@ class Index:
             query,
             k=k,
             depth=depth,
+            find_by=find_by,
             mode=mode,
             scorer=scorer,
             without=list(without),
@@ -260,15 +263,23 @@ class Index:
         documents: str | Iterable[str],
         *,
         depth: int = 150,
+        find_by: str = "both",
         mode: str | None = None,
         scorer: str | None = None,
         without: Iterable[str] = (),
         weight: float | None = None,
     ) -> Explanation:
-        """Takes the scores of documents apart, as they stand among `depth` candidates of the first stage."""
+        """Takes the scores of documents apart, as they stand among `depth` candidates of each kind."""
         ids = [documents] if isinstance(documents, str) else list(documents)
         answer = self._native.explain(
-            query, ids, depth=depth, mode=mode, scorer=scorer, without=list(without), weight=weight
+            query,
+            ids,
+            depth=depth,
+            find_by=find_by,
+            mode=mode,
+            scorer=scorer,
+            without=list(without),
+            weight=weight,
         )
         return Explanation.of_json(answer)
 

@@ -1,6 +1,8 @@
 //! Why a document has its score, and why another has less.
 
-use super::shapes::{CoverageBody, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance};
+use super::shapes::{
+    CoverageBody, FindBy, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance,
+};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::{Json, Query};
@@ -33,6 +35,8 @@ pub(crate) struct ExplainRequest {
     #[schema(minimum = 1)]
     depth: Option<usize>,
     mode: Option<Mode>,
+    /// By what it found documents; by both unless said otherwise.
+    candidates: Option<FindBy>,
 }
 
 /// The same in an address.
@@ -52,6 +56,8 @@ pub(crate) struct ExplainParams {
     #[param(minimum = 1)]
     depth: Option<usize>,
     mode: Option<Mode>,
+    /// By what it found documents; by both unless said otherwise.
+    candidates: Option<FindBy>,
 }
 
 /// Scores taken apart.
@@ -98,6 +104,8 @@ pub(crate) struct ExplainedBody {
     rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_stage_rank: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning_rank: Option<usize>,
     score: f64,
     relevance_score: f64,
     parts: PartsBody,
@@ -144,6 +152,7 @@ pub(crate) async fn get(
         index: ask.index,
         depth: ask.depth,
         mode: ask.mode,
+        candidates: ask.candidates,
     };
     answered(&state, &request, ask).await
 }
@@ -194,6 +203,7 @@ fn explain(
     let mode = state.mode(served, ask.mode.map(Into::into))?;
     let options = ExplainOptions {
         depth,
+        find_by: ask.candidates.map(Into::into).unwrap_or_default(),
         rank: RankOptions {
             mode: Some(mode),
             ..RankOptions::default()
@@ -245,6 +255,7 @@ fn explained(document: &ExplainedDocument) -> ExplainedBody {
         id: document.id.clone(),
         rank: document.rank,
         first_stage_rank: document.first_stage_rank,
+        meaning_rank: document.meaning_rank,
         score: explanation.score,
         relevance_score: relevance(explanation.score),
         parts: PartsBody {

@@ -1,6 +1,8 @@
 //! Search.
 
-use super::shapes::{CoverageBody, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance};
+use super::shapes::{
+    CoverageBody, FindBy, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance,
+};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::{Json, Query};
@@ -33,11 +35,13 @@ pub(crate) struct SearchRequest {
     #[param(minimum = 1)]
     #[schema(minimum = 1)]
     k: Option<usize>,
-    /// How many candidates of the first stage are re-ranked.
+    /// How many candidates are re-ranked: so many by words, and as many by meaning.
     #[param(minimum = 1)]
     #[schema(minimum = 1)]
     depth: Option<usize>,
     mode: Option<Mode>,
+    /// By what documents are found; by both unless said otherwise.
+    candidates: Option<FindBy>,
     /// False leaves the results as BM25 has them.
     rerank: Option<bool>,
     /// Whether results come with reasons and passages, and the query taken apart; true unless said otherwise.
@@ -76,8 +80,12 @@ pub(crate) struct FoundBody {
     /// Between 0 and 1; absent for a document that BM25 ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     relevance_score: Option<f64>,
-    /// Its rank by the first stage, from 1.
-    first_stage_rank: usize,
+    /// Its rank by words, from 1; absent for one that meaning alone found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_stage_rank: Option<usize>,
+    /// Its rank by meaning, from 1; absent for one that words alone found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning_rank: Option<usize>,
     first_stage_score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<PartsBody>,
@@ -140,6 +148,7 @@ async fn answered(
     let options = SearchOptions {
         k: ask.k.unwrap_or(10),
         depth: ask.depth.unwrap_or(state.settings.depth),
+        find_by: ask.candidates.map(Into::into).unwrap_or_default(),
         rank: Some(RankOptions {
             mode: ask.mode.map(Into::into),
             ..RankOptions::default()
@@ -228,6 +237,7 @@ fn names(timing: &SearchTiming) -> Vec<(&'static str, f64)> {
     let mut stages = vec![("first_stage", timing.first_stage)];
     if let Some(ranking) = timing.ranking {
         stages.extend([
+            ("meaning", timing.meaning),
             ("look_up", ranking.look_up),
             ("fetch", ranking.fetch),
             ("lexical", ranking.lexical),
@@ -262,6 +272,7 @@ fn found(result: SearchResult) -> FoundBody {
         score: result.score,
         relevance_score: parts.as_ref().map(|_| relevance(result.score.into())),
         first_stage_rank: result.first_stage_rank,
+        meaning_rank: result.meaning_rank,
         first_stage_score: result.first_stage_score,
         parts,
         reasons: result
@@ -288,7 +299,8 @@ fn of_upstream(
             id: candidate.id.to_owned(),
             title: view.text(candidate.id)?.map(|text| text.title),
             score: scored.score,
-            first_stage_rank: place + 1,
+            first_stage_rank: Some(place + 1),
+            meaning_rank: None,
             first_stage_score: candidate.score.unwrap_or_default(),
             parts: Some(becr::ScoreParts {
                 deep: scored.deep,
@@ -306,6 +318,7 @@ fn of_upstream(
         timing: SearchTiming {
             load: 0.0,
             first_stage: asked.as_secs_f64() * 1e3,
+            meaning: 0.0,
             ranking: Some(ranked.timing.into()),
             total: begun.elapsed().as_secs_f64() * 1e3,
         },

@@ -39,6 +39,28 @@ impl From<QueryMode> for Mode {
     }
 }
 
+/// By what documents are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FindBy {
+    /// The best by BM25.
+    Words,
+    /// Those whose vectors are nearest to the query's.
+    Meaning,
+    /// Both lists together.
+    Both,
+}
+
+impl From<FindBy> for becr::FindBy {
+    fn from(find_by: FindBy) -> Self {
+        match find_by {
+            FindBy::Words => Self::Words,
+            FindBy::Meaning => Self::Meaning,
+            FindBy::Both => Self::Both,
+        }
+    }
+}
+
 /// A score by its three parts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PartsBody {

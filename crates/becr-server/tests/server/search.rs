@@ -35,7 +35,7 @@ fn a_search_is_the_librarys() {
         assert!(!results.is_empty());
         for (result, expected) in results.iter().zip(&expected.results) {
             assert_eq!(result["id"], expected.id);
-            assert_eq!(result["first_stage_rank"], expected.first_stage_rank);
+            assert_eq!(result["first_stage_rank"], json!(expected.first_stage_rank));
             let score = result["score"].as_f64().unwrap();
             assert!((score - f64::from(expected.score)).abs() < 1e-4);
             let parts = &result["parts"];

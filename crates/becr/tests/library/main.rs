@@ -2,6 +2,7 @@
 
 mod building;
 mod changing;
+mod meaning;
 mod reading;
 
 use becr::{

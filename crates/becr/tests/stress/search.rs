@@ -53,7 +53,7 @@ pub(crate) fn search_until(index: &Index, seed: u64, stop: impl Fn() -> bool) ->
         let found = answer.results.into_iter().map(|result| Found {
             id: result.id,
             score: result.score,
-            first_stage_rank: result.first_stage_rank,
+            first_stage_rank: result.first_stage_rank.unwrap(),
             first_stage_score: result.first_stage_score,
         });
         samples.push(Sample {

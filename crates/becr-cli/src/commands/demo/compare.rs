@@ -46,14 +46,19 @@ pub(super) fn compare(
 ) -> anyhow::Result<Comparison> {
     let view = index.view()?;
     let options = SearchOptions {
-        k: SearchOptions::DEPTH,
+        k: 2 * SearchOptions::DEPTH,
         rank: Some(rank),
         ..SearchOptions::default()
     };
     let becr = view.search(&query.text, &options)?.results;
-    // The same documents in the order of BM25.
-    let mut bm25: Vec<&SearchResult> = becr.iter().collect();
-    bm25.sort_by_key(|result| result.first_stage_rank);
+    // The same documents in the order of BM25, which meaning's have, too.
+    let mut places: Vec<usize> = (0..becr.len()).collect();
+    places.sort_by(|&a, &b| {
+        let (a, b) = (&becr[a], &becr[b]);
+        let by_score = b.first_stage_score.total_cmp(&a.first_stage_score);
+        by_score.then_with(|| a.id.cmp(&b.id))
+    });
+    let bm25: Vec<&SearchResult> = places.iter().map(|&place| &becr[place]).collect();
     let grade = |result: &SearchResult| {
         let judged = sample.qrels.queries[&query.id].get(&result.id);
         judged.copied().unwrap_or(0).clamp(0, 3) as usize
@@ -63,7 +68,10 @@ pub(super) fn compare(
         title: result.title.clone().unwrap_or_default(),
         grade: grade(result),
     };
-    let order: Vec<usize> = becr.iter().map(|r| r.first_stage_rank - 1).collect();
+    let mut order = vec![0; places.len()];
+    for (rank, &place) in places.iter().enumerate() {
+        order[place] = rank;
+    }
     let why = match climber(&order, |place| grade(bm25[place]) > 1) {
         None => None,
         Some((climber, overtaken)) => {
@@ -77,9 +85,9 @@ pub(super) fn compare(
             let rows = explained.difference.map(|difference| difference.rows);
             Some(Overtaking {
                 better: better.id.clone(),
-                better_bm25_rank: better.first_stage_rank,
+                better_bm25_rank: climber + 1,
                 worse: worse.id.clone(),
-                worse_bm25_rank: worse.first_stage_rank,
+                worse_bm25_rank: overtaken + 1,
                 reasons: Reasons::largest(rows.unwrap_or_default()),
             })
         }

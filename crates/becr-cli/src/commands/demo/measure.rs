@@ -57,6 +57,7 @@ pub(super) fn measure(
         depth: DEPTH,
         rank: Some(rank),
         details: Details::default(),
+        ..SearchOptions::default()
     };
     let one_vector = RankOptions {
         scorer: Scorer::OneVector,
@@ -75,9 +76,11 @@ pub(super) fn measure(
     for query in &sample.queries {
         let found = index.search(&query.text, &options(rank))?;
         candidates += found.results.len();
+        let first_stage = SearchOptions::first_stage(DEPTH);
+        for result in index.search(&query.text, &first_stage)?.results {
+            bm25.push(&query.id, &result.id, f64::from(result.score));
+        }
         for result in found.results {
-            let first_stage = f64::from(result.first_stage_score);
-            bm25.push(&query.id, &result.id, first_stage);
             becr.push(&query.id, &result.id, f64::from(result.score));
         }
         timings.push(found.timing);

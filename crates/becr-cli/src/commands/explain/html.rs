@@ -77,10 +77,7 @@ fn choice(report: &ExplainAnswer) -> String {
 
 fn document(report: &ExplainAnswer, document: &ExplainedDocument) -> String {
     let explanation = &document.explanation;
-    let place = match (document.rank, document.first_stage_rank) {
-        (Some(rank), Some(first)) => format!("rank {rank} (BM25: {first})"),
-        _ => "not among the candidates of BM25".to_owned(),
-    };
+    let place = super::text::place(document);
     let text = match &document.shading {
         Some(shading) => format!(
             "<div class=\"text title\">{}</div>\n<div class=\"text\">{}</div>\n",

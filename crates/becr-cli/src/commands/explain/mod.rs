@@ -7,7 +7,7 @@ mod text;
 
 use crate::output;
 use crate::ranking::RankArgs;
-use becr::{ExplainAnswer, ExplainOptions, ScoreDifference, SearchOptions};
+use becr::{ExplainAnswer, ExplainOptions, FindBy, ScoreDifference, SearchOptions};
 use becr_rank::WordPart;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,7 +57,10 @@ pub(crate) struct Args {
     /// Print the table of layers and kernels for every query term too; implies --all.
     #[arg(long, conflicts_with_all = ["json", "html"])]
     kernels: bool,
-    /// How many candidates of the first stage the list has.
+    /// By what its candidates are found: words, meaning or both.
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = clap::value_parser!(FindBy), env = "BECR_CANDIDATES")]
+    candidates: FindBy,
+    /// How many candidates of each kind the list has.
     #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = super::at_least_one, env = "BECR_DEPTH")]
     depth: usize,
     /// An index whose first stage finds the candidates: one in a cluster has none. Without it the documents that are named are
@@ -121,6 +124,7 @@ fn report(args: &Args) -> anyhow::Result<ExplainAnswer> {
         .collect();
     let options = ExplainOptions {
         depth: args.depth,
+        find_by: args.candidates,
         rank: args.rank.options(),
     };
     Ok(index.explain(&args.query, &asked, &options)?)

@@ -176,10 +176,18 @@ fn by_word(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn place(document: &ExplainedDocument) -> String {
-    match (document.rank, document.first_stage_rank) {
-        (Some(rank), Some(first)) => format!("rank {rank} (BM25: {first})"),
-        _ => "not among the candidates of BM25".to_owned(),
+pub(super) fn place(document: &ExplainedDocument) -> String {
+    let found = [
+        ("BM25", document.first_stage_rank),
+        ("meaning", document.meaning_rank),
+    ];
+    let found = found
+        .into_iter()
+        .filter_map(|(way, rank)| Some(format!("{way}: {}", rank?)));
+    let found: Vec<String> = found.collect();
+    match document.rank {
+        Some(rank) if !found.is_empty() => format!("rank {rank} ({})", found.join(", ")),
+        _ => "not among the candidates".to_owned(),
     }
 }
 

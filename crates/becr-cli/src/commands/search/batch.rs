@@ -19,6 +19,7 @@ pub(super) fn run(
     let options = SearchOptions {
         k: args.k.unwrap_or(1000),
         depth: args.depth,
+        find_by: args.candidates,
         rank,
         details: Details::default(),
     };

@@ -11,8 +11,8 @@ use crate::output;
 use crate::ranking::RankArgs;
 use anyhow::{Context, bail};
 use becr::{
-    Details, GroupCoverage, Index, RankOptions, Reasons, ScoreParts, SearchOptions, SearchResult,
-    SearchTiming, Snippet,
+    Details, FindBy, GroupCoverage, Index, RankOptions, Reasons, ScoreParts, SearchOptions,
+    SearchResult, SearchTiming, Snippet,
 };
 use becr_rank::MAX_QUERY_WORDS;
 use serde::Serialize;
@@ -21,9 +21,9 @@ use std::process::ExitCode;
 
 /// Search an index
 ///
-/// The first stage finds --depth candidates by BM25; these are re-ranked, and the
-/// best --k are shown. Where more results are asked for than are re-ranked, the
-/// others follow in the order of the first stage.
+/// Words find --depth candidates by BM25, meaning as many whose vectors are nearest to
+/// the query's; these are re-ranked, and the best --k are shown. Where more results are
+/// asked for than are re-ranked, the others follow in the order of BM25.
 ///
 /// Examples:
 ///
@@ -49,9 +49,12 @@ pub(crate) struct Args {
     /// How many results [default: 10; 1000 with --queries].
     #[arg(long, short, value_parser = at_least_one)]
     k: Option<usize>,
-    /// How many candidates of the first stage are re-ranked.
+    /// How many candidates are re-ranked: so many by words, and as many by meaning.
     #[arg(long, default_value_t = SearchOptions::DEPTH, value_parser = at_least_one, env = "BECR_DEPTH")]
     depth: usize,
+    /// By what documents are found: by words (BM25), by meaning (the documents' vectors), or by both.
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = clap::value_parser!(FindBy), env = "BECR_CANDIDATES")]
+    candidates: FindBy,
     /// Rank by BM25 alone; or, with =DIR, find candidates in that index: one in a cluster has no first stage.
     #[arg(
         long,
@@ -169,7 +172,11 @@ struct ResultRow {
     id: String,
     title: String,
     score: f32,
-    first_stage_rank: usize,
+    /// By words; null for one that meaning alone found.
+    first_stage_rank: Option<usize>,
+    /// By meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning_rank: Option<usize>,
     /// The file, where the index follows folders.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathBuf>,
@@ -191,6 +198,7 @@ impl ResultRow {
             title: result.title.unwrap_or_default(),
             score: result.score,
             first_stage_rank: result.first_stage_rank,
+            meaning_rank: result.meaning_rank,
             parts: result.parts,
             explanation: result.reasons,
             snippet: result.snippet,
@@ -217,6 +225,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let index = args.rank.open_beside(&args.index, beside)?;
     let rank = args.rank_options(&index)?;
+    if rank.is_some() && args.candidates != FindBy::Words && index.view()?.lacks_column()? {
+        output::note(format_args!(
+            "This index is of an earlier version: documents are found by words alone. `becr compact {}` lets meaning find them, too.",
+            args.index.display()
+        ));
+    }
     match (&args.batch.queries, &args.batch.run_out) {
         (Some(queries), Some(run_out)) => batch::run(&index, rank, args, queries, run_out)?,
         _ if args.query.is_empty() => bail!("give a query, or --queries FILE with --run-out FILE"),
@@ -235,6 +249,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let options = SearchOptions {
                 k: args.k.unwrap_or(10),
                 depth: args.depth,
+                find_by: args.candidates,
                 rank,
                 details: Details {
                     title: true,

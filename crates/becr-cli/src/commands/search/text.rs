@@ -48,7 +48,12 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
     let (title, id) = (output::bold(&title), output::printable(&row.id));
     write!(out, "{:>4}  {:>8.3}  {title}  [{id}]", row.rank, row.score)?;
     match &row.parts {
-        Some(_) => writeln!(out, "  (BM25: {})", row.first_stage_rank)?,
+        Some(_) => match (row.first_stage_rank, row.meaning_rank) {
+            (Some(words), Some(meaning)) => writeln!(out, "  (BM25: {words}, meaning: {meaning})")?,
+            (Some(words), None) => writeln!(out, "  (BM25: {words})")?,
+            (None, Some(meaning)) => writeln!(out, "  (meaning: {meaning})")?,
+            (None, None) => writeln!(out)?,
+        },
         None => writeln!(out)?,
     }
     if let Some(path) = &row.path {
