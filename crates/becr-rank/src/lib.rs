@@ -182,7 +182,9 @@ pub use explain::{
     Cell, ContributionRow, Explanation, FEEDBACK, FeaturePart, OWN_BM25, Part, TermPart, WordPart,
 };
 pub use features::Examined;
-pub use lexical::LEXICAL_FEATURES;
+pub use lexical::{
+    FEATURES, Field, LEXICAL_FEATURES, LexicalFeature, LexicalValue, Measure, Pool, lexical_feature,
+};
 pub use list::{ListParts, PartsRow};
 pub use mix::{MixedQuery, QueryMixer};
 pub use options::{ANCHOR_WEIGHT, Parts, RankOptions, Scorer, Variant};

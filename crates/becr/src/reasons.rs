@@ -1,6 +1,6 @@
 //! The largest contributions to a score, in a line.
 
-use becr_rank::{ContributionRow, Explanation, FEEDBACK, Part};
+use becr_rank::{ContributionRow, Explanation, FEEDBACK, OWN_BM25, Part};
 use serde::Serialize;
 use std::fmt;
 
@@ -57,35 +57,11 @@ pub fn plain(row: &ContributionRow) -> String {
     }
 }
 
-/// Names of lexical features are made of a field, a measure and how it is summed up over the query's words.
 fn lexical(name: &str) -> String {
-    match name {
-        "first_stage" => return "its score in the first stage".to_owned(),
-        "own_bm25" => return "query words in title and text (our own BM25)".to_owned(),
-        "sum_tfidf" => return "query words in title and text (tf-idf)".to_owned(),
-        "sum_bm25" => return "query words in title and text (BM25)".to_owned(),
-        _ => {}
-    }
-    let mut parts = name.split('_');
-    let field = match parts.next() {
-        Some("title") => "the title",
-        Some("body") => "the text",
-        _ => return name.replace('_', " "),
-    };
-    let measure = parts.next().unwrap_or_default();
-    let of = match parts.next() {
-        Some("max") => "the best",
-        Some("min") => "the weakest",
-        Some("avg") => "on average",
-        Some("sum") => "all together",
-        Some("pairs") => return format!("pairs of query words in {field}"),
-        _ => return name.replace('_', " "),
-    };
-    match measure {
-        "tfidf" => format!("query words in {field} (tf-idf, {of})"),
-        "bm25" => format!("query words in {field} (BM25, {of})"),
-        "proximity" => format!("query words close together in {field} ({of})"),
-        _ => name.replace('_', " "),
+    match becr_rank::lexical_feature(name) {
+        Some(feature) => feature.plain.to_owned(),
+        None if name == OWN_BM25 => "query words in title and text (our own BM25)".to_owned(),
+        None => name.replace('_', " "),
     }
 }
 
@@ -94,27 +70,5 @@ pub fn label(row: &ContributionRow) -> String {
     match row.part {
         Part::Deep if !row.name.contains(['_', ' ']) => format!("\"{}\"", row.name),
         _ => row.name.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_lexical_feature_has_plain_words() {
-        for name in becr_rank::LEXICAL_FEATURES {
-            let row = |part| ContributionRow {
-                part,
-                name: name.to_owned(),
-                contribution: 1.0,
-            };
-            let plain = plain(&row(Part::Lexi));
-            assert!(
-                !plain.contains('_') && plain.contains(' '),
-                "{name}: {plain}"
-            );
-            assert_ne!(plain, name.replace('_', " "), "{name}");
-        }
     }
 }

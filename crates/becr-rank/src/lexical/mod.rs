@@ -1,16 +1,18 @@
 //! S_lexi: what the words of a query and of a document have in common, from the record's forward index and the
 //! collection's statistics. The formulas are in the [crate's documentation](crate#lexical-features).
 
+mod features;
 mod first_stage;
-mod names;
 mod query;
 mod scan;
 mod shares;
 mod word_map;
 
+pub(crate) use features::{COUNT, FIRST_STAGE, SUM_BM25, place};
+pub use features::{
+    FEATURES, Field, LEXICAL_FEATURES, LexicalFeature, LexicalValue, Measure, Pool, lexical_feature,
+};
 pub(crate) use first_stage::FirstStageScale;
-pub use names::LEXICAL_FEATURES;
-pub(crate) use names::{COUNT, FIRST_STAGE, SUM_BM25, place};
 pub(crate) use query::{LexicalParts, LexicalQuery};
 pub(crate) use scan::Scan;
 pub(crate) use shares::Shares;

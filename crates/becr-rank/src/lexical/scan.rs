@@ -1,6 +1,6 @@
 //! One pass over the words of a document.
 
-use super::names::{BM25, COUNT, PAIRS, PROXIMITY, SUM_BM25, SUM_TFIDF, TFIDF};
+use super::features::{COUNT, FEATURES, Field, LexicalValue, Measure, Pool};
 use super::word_map::Meaning;
 use super::{K1, LexicalQuery};
 use becr_store::ForwardIndex;
@@ -11,13 +11,13 @@ pub(crate) struct Scan {
     /// Words of the document that matter, with their places.
     hits: Vec<(u32, Meaning)>,
     /// Term frequencies of the field by stem.
-    pub(super) stems: Vec<u32>,
+    stems: Vec<u32>,
     /// By pair of words.
-    pub(super) pairs: Vec<u32>,
+    pairs: Vec<u32>,
     /// The last position of each stem, plus one; 0 before the first.
     last: Vec<u32>,
     /// The least distance of each pair of stems; 0 if they did not meet.
-    pub(super) near: Vec<u32>,
+    near: Vec<u32>,
 }
 
 impl Scan {
@@ -28,11 +28,29 @@ impl Scan {
         document: ForwardIndex<'_>,
         out: &mut [f32; COUNT],
     ) {
+        let mut summaries = [[Summary::default(); Measure::ALL.len()]; 2];
         self.by_field(query, document, |scan, field, length| {
-            scan.summarise(query, field, length, out);
+            for measure in Measure::ALL {
+                let summary = &mut summaries[field][measure as usize];
+                scan.measure(query, measure, field, length, |value| summary.add(value));
+            }
         });
-        out[SUM_TFIDF] = out[TFIDF + 3] + out[TFIDF + 7];
-        out[SUM_BM25] = out[BM25 + 3] + out[BM25 + 7];
+        for (feature, out) in FEATURES.iter().zip(out) {
+            let LexicalValue::Words {
+                field,
+                measure,
+                pool,
+            } = feature.value
+            else {
+                continue;
+            };
+            let of = |field: usize| summaries[field][measure as usize].pooled(pool);
+            *out = match field {
+                Field::Title => of(0),
+                Field::Body => of(1),
+                Field::Both => of(0) + of(1),
+            };
+        }
     }
 
     /// Counts in the title, then in the body, and says so: which field, and how many words it has.
@@ -93,36 +111,34 @@ impl Scan {
         }
     }
 
-    /// The features of a field from its frequencies and distances.
-    fn summarise(&self, query: &LexicalQuery, field: usize, length: usize, out: &mut [f32; COUNT]) {
+    /// Measures every part of the query in a field that has been counted: its stems or pairs, in their order.
+    pub(super) fn measure(
+        &self,
+        query: &LexicalQuery,
+        measure: Measure,
+        field: usize,
+        length: usize,
+        mut take: impl FnMut(f32),
+    ) {
         let norm = norm(query, field, length);
-        let (mut tfidfs, mut bm25s) = (Summary::default(), Summary::default());
-        for (idf, &tf) in query.stems.iter().zip(&self.stems) {
-            tfidfs.add(tfidf(idf[field], tf));
-            bm25s.add(bm25(idf[field], tf, norm));
-        }
-        out[TFIDF + 4 * field..][..4].copy_from_slice(&tfidfs.max_min_avg_sum());
-        out[BM25 + 4 * field..][..4].copy_from_slice(&bm25s.max_min_avg_sum());
-        let mut nearness = Summary::default();
-        for &distance in &self.near {
-            nearness.add(near(distance));
-        }
-        out[PROXIMITY + 3 * field..][..3].copy_from_slice(&nearness.max_min_avg_sum()[..3]);
+        let stems = query.stems.iter().zip(&self.stems);
         let pairs = query.pairs.iter().zip(&self.pairs);
-        out[PAIRS + field] = pairs
-            .filter(|&(_, &tf)| tf > 0)
-            .map(|(idf, &tf)| bm25(idf[field], tf, norm))
-            .sum();
+        match measure {
+            Measure::TfIdf => stems.for_each(|(idf, &tf)| take(tfidf(idf[field], tf))),
+            Measure::Bm25 => stems.for_each(|(idf, &tf)| take(bm25(idf[field], tf, norm))),
+            Measure::Proximity => (self.near.iter()).for_each(|&distance| take(near(distance))),
+            Measure::PairBm25 => pairs.for_each(|(idf, &tf)| take(bm25(idf[field], tf, norm))),
+        }
     }
 }
 
 /// What BM25 adds to a term frequency in a field of so many words.
-pub(super) fn norm(query: &LexicalQuery, field: usize, length: usize) -> f32 {
+fn norm(query: &LexicalQuery, field: usize, length: usize) -> f32 {
     let (constant, slope) = query.norms[field];
     constant + slope * length as f32
 }
 
-pub(super) fn bm25(idf: f32, tf: u32, norm: f32) -> f32 {
+fn bm25(idf: f32, tf: u32, norm: f32) -> f32 {
     if tf == 0 {
         return 0.0;
     }
@@ -130,7 +146,7 @@ pub(super) fn bm25(idf: f32, tf: u32, norm: f32) -> f32 {
     idf * tf * (K1 as f32 + 1.0) / (tf + norm)
 }
 
-pub(super) fn tfidf(idf: f32, tf: u32) -> f32 {
+fn tfidf(idf: f32, tf: u32) -> f32 {
     match tf {
         0 => 0.0,
         tf => (1.0 + (tf as f32).ln()) * idf,
@@ -138,7 +154,7 @@ pub(super) fn tfidf(idf: f32, tf: u32) -> f32 {
 }
 
 /// Of the least distance of two words; 0 if they did not meet.
-pub(super) fn near(distance: u32) -> f32 {
+fn near(distance: u32) -> f32 {
     match distance {
         0 => 0.0,
         distance => 1.0 / (distance as f32 * distance as f32),
@@ -151,7 +167,7 @@ fn refill(buffer: &mut Vec<u32>, length: usize) {
 }
 
 /// Largest, smallest and sum of some values, none of them below 0.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Summary {
     max: f32,
     min: f32,
@@ -171,9 +187,13 @@ impl Summary {
         self.count += 1;
     }
 
-    /// Zeros where there were no values.
-    fn max_min_avg_sum(&self) -> [f32; 4] {
-        let average = self.sum / self.count.max(1) as f32;
-        [self.max, self.min, average, self.sum]
+    /// 0 where there were no values.
+    fn pooled(&self, pool: Pool) -> f32 {
+        match pool {
+            Pool::Max => self.max,
+            Pool::Min => self.min,
+            Pool::Avg => self.sum / self.count.max(1) as f32,
+            Pool::Sum => self.sum,
+        }
     }
 }

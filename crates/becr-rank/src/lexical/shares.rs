@@ -1,11 +1,10 @@
 //! The lexical features by the words of a query, for explanations.
 //!
-//! A feature is a sum, a mean, a maximum or a minimum over words, or over pairs of them. What it has of a word is the word's
-//! part of a sum or a mean, and all of a maximum or minimum if the word attains it; a pair belongs to its words by halves. The
-//! shares of a feature add up to it.
+//! A feature pools what is measured of stems, or of pairs ([`LexicalValue`]). What it has of a part of the query is the part's
+//! share of a sum or a mean, and all of a maximum or minimum if the part attains it; words of one stem share what it has, a
+//! pair belongs to its words by halves. The shares of a feature add up to it.
 
-use super::names::{BM25, COUNT, PAIRS, PROXIMITY, SUM_BM25, SUM_TFIDF, TFIDF};
-use super::scan::{bm25, near, norm, tfidf};
+use super::features::{COUNT, FEATURES, Field, LexicalValue, Measure, Pool};
 use super::{LexicalQuery, Scan};
 use becr_store::ForwardIndex;
 
@@ -22,9 +21,28 @@ impl Scan {
     ) -> Vec<Shares> {
         let mut stems = vec![[0.0; COUNT]; query.stems.len()];
         let mut words = vec![[0.0; COUNT]; query.followers.len()];
+        let pairs = pairs(query);
+        let mut values = Vec::new();
         self.by_field(query, document, |scan, field, length| {
-            scan.share_stems(query, field, length, &mut stems);
-            scan.share_pairs(query, field, length, &mut words);
+            for measure in Measure::ALL {
+                values.clear();
+                scan.measure(query, measure, field, length, |value| values.push(value));
+                for (place, pool) in pools(measure, field) {
+                    share(&values, pool, |part, value| match measure {
+                        Measure::TfIdf | Measure::Bm25 => stems[part][place] += value,
+                        Measure::Proximity => {
+                            let (a, b) = query.near[part];
+                            stems[a as usize][place] += value / 2.0;
+                            stems[b as usize][place] += value / 2.0;
+                        }
+                        Measure::PairBm25 => {
+                            let (first, second) = pairs[part];
+                            words[first][place] += value / 2.0;
+                            words[second][place] += value / 2.0;
+                        }
+                    });
+                }
+            }
         });
         // Words of one stem share what it has.
         for (at, stem) in stems.iter().enumerate() {
@@ -38,61 +56,54 @@ impl Scan {
         }
         words
     }
-
-    /// What comes of stems, and of how near two of them are.
-    fn share_stems(&self, query: &LexicalQuery, field: usize, length: usize, stems: &mut [Shares]) {
-        let norm = norm(query, field, length);
-        let by_stem = query.stems.iter().zip(&self.stems);
-        let (tfidfs, bm25s): (Vec<f32>, Vec<f32>) = by_stem
-            .map(|(idf, &tf)| (tfidf(idf[field], tf), bm25(idf[field], tf, norm)))
-            .unzip();
-        for (values, family, both) in [(&tfidfs, TFIDF, SUM_TFIDF), (&bm25s, BM25, SUM_BM25)] {
-            let first = family + 4 * field;
-            share_extremes(values, |at, of, value| stems[at][first + of] += value);
-            for (stem, value) in stems.iter_mut().zip(values) {
-                stem[first + 3] += value;
-                stem[both] += value;
-            }
-        }
-        let nearness: Vec<f32> = self.near.iter().map(|&distance| near(distance)).collect();
-        share_extremes(&nearness, |pair, of, value| {
-            let (a, b) = query.near[pair];
-            for stem in [a, b] {
-                stems[stem as usize][PROXIMITY + 3 * field + of] += value / 2.0;
-            }
-        });
-    }
-
-    /// What comes of word pairs.
-    fn share_pairs(&self, query: &LexicalQuery, field: usize, length: usize, words: &mut [Shares]) {
-        let norm = norm(query, field, length);
-        for (first, followers) in query.followers.iter().enumerate() {
-            for &(second, pair) in followers {
-                let pair = pair as usize;
-                let value = bm25(query.pairs[pair][field], self.pairs[pair], norm);
-                for word in [first, second as usize] {
-                    words[word][PAIRS + field] += value / 2.0;
-                }
-            }
-        }
-    }
 }
 
-/// Shares of the maximum (0), the minimum (1) and the mean (2) of some values.
-fn share_extremes(values: &[f32], mut share: impl FnMut(usize, usize, f32)) {
-    let places = || 0..values.len();
-    // The first of equal ones.
-    let largest = places()
-        .rev()
-        .max_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let smallest = places().min_by(|&a, &b| values[a].total_cmp(&values[b]));
-    for (of, place) in [largest, smallest].into_iter().enumerate() {
-        if let Some(place) = place {
-            share(place, of, values[place]);
+/// The features of a measure in a field: their places, and how they pool it.
+fn pools(measure: Measure, field: usize) -> impl Iterator<Item = (usize, Pool)> {
+    let features = FEATURES.iter().enumerate();
+    features.filter_map(move |(place, feature)| match feature.value {
+        LexicalValue::Words {
+            field: of,
+            measure: measured,
+            pool,
+        } => {
+            let is_of_field = match of {
+                Field::Title => field == 0,
+                Field::Body => field == 1,
+                Field::Both => true,
+            };
+            (measured == measure && is_of_field).then_some((place, pool))
+        }
+        LexicalValue::FirstStage => None,
+    })
+}
+
+/// The words of every pair.
+fn pairs(query: &LexicalQuery) -> Vec<(usize, usize)> {
+    let mut pairs = vec![(0, 0); query.pairs.len()];
+    for (first, followers) in query.followers.iter().enumerate() {
+        for &(second, pair) in followers {
+            pairs[pair as usize] = (first, second as usize);
         }
     }
-    for (place, value) in values.iter().enumerate() {
-        share(place, 2, value / values.len() as f32);
+    pairs
+}
+
+/// What each of some values has of them pooled; of equal ones the first is the largest or the smallest.
+fn share(values: &[f32], pool: Pool, mut share: impl FnMut(usize, f32)) {
+    let places = || 0..values.len();
+    let by_value = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+    let extreme = match pool {
+        Pool::Max => places().rev().max_by(by_value),
+        Pool::Min => places().min_by(by_value),
+        Pool::Avg => {
+            let count = values.len() as f32;
+            return places().for_each(|place| share(place, values[place] / count));
+        }
+        Pool::Sum => return places().for_each(|place| share(place, values[place])),
+    };
+    if let Some(place) = extreme {
+        share(place, values[place]);
     }
 }
 
@@ -100,21 +111,23 @@ fn share_extremes(values: &[f32], mut share: impl FnMut(usize, usize, f32)) {
 mod tests {
     use super::*;
 
+    fn shares(values: &[f32], pool: Pool) -> Vec<f32> {
+        let mut shares = vec![0.0; values.len()];
+        share(values, pool, |place, value| shares[place] += value);
+        shares
+    }
+
     #[test]
     fn extremes_belong_to_the_first_that_attains_them() {
-        let mut shares = [[0.0; 3]; 4];
-        share_extremes(&[1.0, 3.0, 0.0, 3.0], |at, of, value| {
-            shares[at][of] += value;
-        });
-        assert_eq!(
-            shares,
-            [
-                [0.0, 0.0, 0.25],
-                [3.0, 0.0, 0.75],
-                [0.0, 0.0, 0.0],
-                [0.0, 0.0, 0.75]
-            ]
-        );
-        share_extremes(&[], |_, _, _| panic!("there is nothing to share"));
+        let values = [1.0, 3.0, 0.0, 3.0];
+        assert_eq!(shares(&values, Pool::Max), [0.0, 3.0, 0.0, 0.0]);
+        assert_eq!(shares(&values, Pool::Min), [0.0; 4]);
+        assert_eq!(shares(&values, Pool::Avg), [0.25, 0.75, 0.0, 0.75]);
+        assert_eq!(shares(&values, Pool::Sum), values);
+        let above = [2.0, 1.0, 1.0];
+        assert_eq!(shares(&above, Pool::Min), [0.0, 1.0, 0.0]);
+        for pool in [Pool::Max, Pool::Min, Pool::Avg, Pool::Sum] {
+            assert!(shares(&[], pool).is_empty());
+        }
     }
 }

@@ -281,8 +281,12 @@ fn own_bm25_where_no_candidate_has_a_score() {
             .query(&snapshot, TEXT, &RankOptions::default(), None)
             .unwrap();
         let why = ranker.explain_all(&query, &snapshot, &candidates, &[0, 1, 2], work);
-        let last = |why: &becr_rank::Explanation| why.lexical.last().unwrap().clone();
-        why.unwrap().iter().map(last).collect::<Vec<_>>()
+        let first_stage = |why: &becr_rank::Explanation| {
+            let mut parts = why.lexical.iter();
+            let found = parts.find(|part| ["first_stage", OWN_BM25].contains(&part.name.as_str()));
+            found.unwrap().clone()
+        };
+        why.unwrap().iter().map(first_stage).collect::<Vec<_>>()
     };
     let of_words = |work: &mut RankWorkspace| {
         let ranker = collection.ranker(head(9));
