@@ -9,7 +9,7 @@ use crate::watch::Request;
 use crate::{ServerError, Settings};
 use axum::http::StatusCode;
 use axum::response::Response;
-use becr::{Index, QueryMode, RankOptions, TextCache};
+use becr::{Index, TextCache};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
@@ -76,19 +76,6 @@ impl State {
             let message = format!("no such index; there are: {}", names.join(", "));
             ApiError::new(StatusCode::NOT_FOUND, "unknown_index", message)
         })
-    }
-
-    /// How a query of an index is read: as asked, else as the server is set, else as the index says itself.
-    pub(crate) fn mode(
-        &self,
-        served: &Served,
-        asked: Option<QueryMode>,
-    ) -> Result<QueryMode, ApiError> {
-        let options = RankOptions {
-            mode: asked.or(self.settings.mode),
-            ..RankOptions::default()
-        };
-        Ok(served.index.query_mode(&options)?)
     }
 
     /// Refuses queries that are too long.

@@ -1,8 +1,7 @@
 //! Why a document has its score, and why another has less.
 
-use super::shapes::{
-    CoverageBody, FindBy, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance,
-};
+use super::ranking::{FindBy, Mode, Scorer, Without};
+use super::shapes::{CoverageBody, PartsBody, PieceBody, RowBody, json, pieces, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::{Json, Query};
@@ -11,7 +10,7 @@ use crate::watch::Request;
 use axum::Extension;
 use axum::extract::State as Shared;
 use axum::response::Response;
-use becr::{ExplainOptions, ExplainedDocument, RankOptions};
+use becr::{ExplainOptions, ExplainedDocument};
 use becr_rank::{ShadedWord, WordPart};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -37,6 +36,11 @@ pub(crate) struct ExplainRequest {
     mode: Option<Mode>,
     /// By what it found documents; by both unless said otherwise.
     candidates: Option<FindBy>,
+    scorer: Option<Scorer>,
+    /// The weight of the cosine, with the scorer `one-vector`; the head's unless said otherwise.
+    weight: Option<f32>,
+    /// Parts of the score to leave out.
+    without: Option<Without>,
 }
 
 /// The same in an address.
@@ -58,6 +62,12 @@ pub(crate) struct ExplainParams {
     mode: Option<Mode>,
     /// By what it found documents; by both unless said otherwise.
     candidates: Option<FindBy>,
+    scorer: Option<Scorer>,
+    /// The weight of the cosine, with the scorer `one-vector`; the head's unless said otherwise.
+    weight: Option<f32>,
+    /// Parts of the score to leave out.
+    #[param(style = Form, explode = false)]
+    without: Option<Without>,
 }
 
 /// Scores taken apart.
@@ -153,6 +163,9 @@ pub(crate) async fn get(
         depth: ask.depth,
         mode: ask.mode,
         candidates: ask.candidates,
+        scorer: ask.scorer,
+        weight: ask.weight,
+        without: ask.without,
     };
     answered(&state, &request, ask).await
 }
@@ -200,14 +213,13 @@ fn explain(
     waited: Duration,
 ) -> Result<Response, ApiError> {
     let begun = Instant::now();
-    let mode = state.mode(served, ask.mode.map(Into::into))?;
+    let without = ask.without.as_ref();
+    let rank = state.ranking(served, ask.mode, ask.scorer, ask.weight, without)?;
+    let find_by = ask.candidates.map(|by| by.0).unwrap_or_default();
     let options = ExplainOptions {
         depth,
-        find_by: ask.candidates.map(Into::into).unwrap_or_default(),
-        rank: RankOptions {
-            mode: Some(mode),
-            ..RankOptions::default()
-        },
+        find_by,
+        rank,
     };
     let ids: Vec<&str> = ask.documents.iter().map(String::as_str).collect();
     let answer = served.index.explain(&ask.query, &ids, &options)?;
@@ -227,7 +239,7 @@ fn explain(
         query: answer.query,
         index: served.name.clone(),
         generation: answer.generation.to_string(),
-        mode: mode.into(),
+        mode: Mode(answer.mode),
         terms: answer.terms.iter().map(term).collect(),
         coverage: answer.coverage.into(),
         documents: answer.documents.iter().map(explained).collect(),

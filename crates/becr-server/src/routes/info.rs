@@ -1,6 +1,7 @@
 //! What is served, and what was counted.
 
-use super::shapes::{Mode, json};
+use super::ranking::Mode;
+use super::shapes::json;
 use crate::error::ApiError;
 use crate::metrics::Gauges;
 use crate::openapi::Failures;
@@ -81,8 +82,8 @@ pub(crate) async fn info(
                 mode: state
                     .indexes
                     .first()
-                    .and_then(|served| state.mode(served, None).ok())
-                    .map(Into::into),
+                    .and_then(|served| state.ranking(served, None, None, None, None).ok()?.mode)
+                    .map(Mode),
                 depth: settings.depth,
                 writable: settings.writable,
                 first_stage: match (&state.upstream, finds) {

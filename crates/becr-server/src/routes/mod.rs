@@ -5,6 +5,7 @@ pub(crate) mod explain;
 pub(crate) mod health;
 pub(crate) mod info;
 pub(crate) mod page;
+pub(crate) mod ranking;
 pub(crate) mod rerank;
 pub(crate) mod search;
 pub(crate) mod shapes;

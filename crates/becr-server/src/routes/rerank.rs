@@ -1,6 +1,7 @@
 //! Re-ranking in the shapes of Cohere's and Jina's APIs.
 
-use super::shapes::{Mode, json, relevance};
+use super::ranking::{Mode, Scorer, Without};
+use super::shapes::{json, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::Json;
@@ -33,6 +34,11 @@ pub(crate) struct RerankRequest {
     /// The index; the first unless said otherwise.
     index: Option<String>,
     mode: Option<Mode>,
+    scorer: Option<Scorer>,
+    /// The weight of the cosine, with the scorer `one-vector`; the head's unless said otherwise.
+    weight: Option<f32>,
+    /// Parts of the score to leave out.
+    without: Option<Without>,
     /// Fields of document objects that are ranked, one after the other; `text` unless said otherwise.
     rank_fields: Option<Vec<String>>,
 }
@@ -140,7 +146,8 @@ async fn answered(
     let id = request.id.clone();
     state
         .rank(request, move |state, waited| {
-            let mode = state.mode(&served, ask.mode.map(Into::into))?;
+            let without = ask.without.as_ref();
+            let options = state.ranking(&served, ask.mode, ask.scorer, ask.weight, without)?;
             let documents = ask
                 .documents
                 .into_iter()
@@ -149,7 +156,7 @@ async fn answered(
                 .collect::<Result<Vec<_>, _>>()?;
             let candidates: Vec<TextCandidate<'_>> =
                 documents.iter().map(Given::candidate).collect();
-            let ranked = rank(state, &served, &ask.query, &candidates, mode)?;
+            let ranked = rank(state, &served, &ask.query, &candidates, &options)?;
             let result = |(place, score, path): (usize, Option<f32>, &'static str)| ResultBody {
                 index: place,
                 relevance_score: score.map_or(0.0, |score| relevance(f64::from(score))),
@@ -167,7 +174,7 @@ async fn answered(
                 meta: MetaBody {
                     api_version: VersionBody { version },
                     generation: ranked.ranking.generation.to_string(),
-                    mode: mode.into(),
+                    mode: Mode(options.mode.unwrap_or_default()),
                 },
                 usage: UsageBody {
                     total_tokens: ranked.tokens,
@@ -275,16 +282,12 @@ pub(super) fn rank(
     served: &crate::state::Served,
     query: &str,
     candidates: &[TextCandidate<'_>],
-    mode: becr::QueryMode,
+    options: &RankOptions,
 ) -> Result<TextAnswer, ApiError> {
-    let options = RankOptions {
-        mode: Some(mode),
-        ..RankOptions::default()
-    };
     let budget = state.settings.text_tokens;
     let ranked = served
         .index
-        .rerank_texts(query, candidates, &options, &served.texts, budget)?;
+        .rerank_texts(query, candidates, options, &served.texts, budget)?;
     state.metrics.coverage(&ranked.ranking.coverage());
     state.metrics.encoded(ranked.tokens);
     let mut paths: BTreeMap<&'static str, u64> = BTreeMap::new();

@@ -1,8 +1,7 @@
 //! Search.
 
-use super::shapes::{
-    CoverageBody, FindBy, Mode, PartsBody, PieceBody, RowBody, json, pieces, relevance,
-};
+use super::ranking::{FindBy, Mode, Scorer, Without};
+use super::shapes::{CoverageBody, PartsBody, PieceBody, RowBody, json, pieces, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::{Json, Query};
@@ -42,6 +41,12 @@ pub(crate) struct SearchRequest {
     mode: Option<Mode>,
     /// By what documents are found; by both unless said otherwise.
     candidates: Option<FindBy>,
+    scorer: Option<Scorer>,
+    /// The weight of the cosine, with the scorer `one-vector`; the head's unless said otherwise.
+    weight: Option<f32>,
+    /// Parts of the score to leave out.
+    #[param(style = Form, explode = false)]
+    without: Option<Without>,
     /// False leaves the results as BM25 has them.
     rerank: Option<bool>,
     /// Whether results come with reasons and passages, and the query taken apart; true unless said otherwise.
@@ -148,11 +153,8 @@ async fn answered(
     let options = SearchOptions {
         k: ask.k.unwrap_or(10),
         depth: ask.depth.unwrap_or(state.settings.depth),
-        find_by: ask.candidates.map(Into::into).unwrap_or_default(),
-        rank: Some(RankOptions {
-            mode: ask.mode.map(Into::into),
-            ..RankOptions::default()
-        }),
+        find_by: ask.candidates.map(|by| by.0).unwrap_or_default(),
+        rank: Some(RankOptions::default()),
         details: Details {
             title: true,
             reasons: ask.details.unwrap_or(true),
@@ -186,7 +188,13 @@ fn search(
         options.rank = None;
     }
     if let Some(rank) = &mut options.rank {
-        rank.mode = Some(state.mode(served, rank.mode)?);
+        *rank = state.ranking(
+            served,
+            ask.mode,
+            ask.scorer,
+            ask.weight,
+            ask.without.as_ref(),
+        )?;
     }
     let view = served.index.view()?;
     let answer = match (&state.upstream, options.rank) {
@@ -223,7 +231,7 @@ fn search(
         query: ask.query.clone(),
         index: served.name.clone(),
         generation: answer.generation.to_string(),
-        mode: options.rank.and_then(|rank| rank.mode).map(Into::into),
+        mode: options.rank.and_then(|rank| rank.mode).map(Mode),
         results: answer.results.into_iter().map(found).collect(),
         coverage: answer.coverage.map(Into::into),
         groups: groups.map(Iterator::collect),

@@ -5,61 +5,11 @@ use crate::watch::Stages;
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use becr::{GroupCoverage, QueryMode};
-use becr_rank::{ContributionRow, Part};
-use serde::{Deserialize, Serialize};
+use becr::GroupCoverage;
+use becr_rank::ContributionRow;
+use serde::Serialize;
 use std::ops::Range;
 use utoipa::ToSchema;
-
-/// How a query is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
-    /// Composed of token groups that were encoded when the index was built.
-    Composed,
-    /// The whole query goes through the encoder.
-    Encoded,
-}
-
-impl From<Mode> for QueryMode {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Composed => Self::Composed,
-            Mode::Encoded => Self::Encoded,
-        }
-    }
-}
-
-impl From<QueryMode> for Mode {
-    fn from(mode: QueryMode) -> Self {
-        match mode {
-            QueryMode::Composed => Self::Composed,
-            QueryMode::Encoded => Self::Encoded,
-        }
-    }
-}
-
-/// By what documents are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum FindBy {
-    /// The best by BM25.
-    Words,
-    /// Those whose vectors are nearest to the query's.
-    Meaning,
-    /// Both lists together.
-    Both,
-}
-
-impl From<FindBy> for becr::FindBy {
-    fn from(find_by: FindBy) -> Self {
-        match find_by {
-            FindBy::Words => Self::Words,
-            FindBy::Meaning => Self::Meaning,
-            FindBy::Both => Self::Both,
-        }
-    }
-}
 
 /// A score by its three parts.
 #[derive(Debug, Serialize, ToSchema)]
@@ -86,11 +36,7 @@ pub(crate) struct RowBody {
 impl From<&ContributionRow> for RowBody {
     fn from(row: &ContributionRow) -> Self {
         Self {
-            part: match row.part {
-                Part::Deep => "deep",
-                Part::Lexi => "lexi",
-                Part::Others => "others",
-            },
+            part: row.part.name(),
             name: row.name.clone(),
             contribution: row.contribution,
         }

@@ -1,7 +1,8 @@
 //! Re-ranking in the shape of text-embeddings-inference.
 
+use super::ranking::{Mode, Scorer, Without};
 use super::rerank::{ordered, rank, stages};
-use super::shapes::{Mode, json, relevance};
+use super::shapes::{json, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
 use crate::read::Json;
@@ -29,6 +30,11 @@ pub(crate) struct TextsRequest {
     /// The index; the first unless said otherwise.
     index: Option<String>,
     mode: Option<Mode>,
+    scorer: Option<Scorer>,
+    /// The weight of the cosine, with the scorer `one-vector`; the head's unless said otherwise.
+    weight: Option<f32>,
+    /// Parts of the score to leave out.
+    without: Option<Without>,
 }
 
 /// A ranked text.
@@ -64,8 +70,9 @@ pub(crate) async fn rerank(
                     ..TextCandidate::default()
                 })
                 .collect();
-            let mode = state.mode(&served, ask.mode.map(Into::into))?;
-            let ranked = rank(state, &served, &ask.query, &candidates, mode)?;
+            let without = ask.without.as_ref();
+            let options = state.ranking(&served, ask.mode, ask.scorer, ask.weight, without)?;
+            let ranked = rank(state, &served, &ask.query, &candidates, &options)?;
             let result = |(place, score, path): (usize, Option<f32>, &'static str)| {
                 let score = f64::from(score?);
                 Some(RankedText {

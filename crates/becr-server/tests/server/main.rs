@@ -24,6 +24,19 @@ fn the_description_is_current() {
         "BECR_WRITE_OPENAPI=1 cargo test --release --test server writes it anew"
     );
     let described: serde_json::Value = serde_json::from_str(&current).unwrap();
+    // What the library can be asked for, every request that ranks can say.
+    let options = serde_json::to_value(becr::RankOptions::default()).unwrap();
+    for request in [
+        "SearchRequest",
+        "RerankRequest",
+        "TextsRequest",
+        "ExplainRequest",
+    ] {
+        for name in options.as_object().unwrap().keys() {
+            let fields = &described["components"]["schemas"][request]["properties"];
+            assert!(fields.get(name).is_some(), "{request} has no {name}");
+        }
+    }
     for path in [
         "/v1/rerank",
         "/v2/rerank",

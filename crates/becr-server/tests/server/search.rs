@@ -50,6 +50,60 @@ fn a_search_is_the_librarys() {
     }
 }
 
+/// The one-vector score and parts left out, in a body and in an address; contradictions are the library's to refuse.
+#[test]
+fn requests_say_how_to_rank_as_the_library_does() {
+    let server = serve(settings(), shared());
+    let options = SearchOptions {
+        rank: Some(RankOptions {
+            scorer: becr::Scorer::OneVector,
+            weight: Some(0.5),
+            without: [becr::Part::Lexi].into_iter().collect(),
+            ..RankOptions::default()
+        }),
+        ..SearchOptions::default()
+    };
+    let index = Index::open(shared()).unwrap();
+    let expected = index.search("dense crumb", &options).unwrap();
+    let body = json!({
+        "query": "dense crumb", "scorer": "one-vector", "weight": 0.5, "without": ["lexi"],
+    });
+    let posted = post(server.address, "/search", &body).json();
+    let path = "/search?q=dense+crumb&scorer=one-vector&weight=0.5&without=lexi";
+    let got = get(server.address, path).json();
+    assert_eq!(posted["results"], got["results"]);
+    let results = posted["results"].as_array().unwrap();
+    assert_eq!(results.len(), expected.results.len());
+    for (result, expected) in results.iter().zip(&expected.results) {
+        assert_eq!(result["id"], expected.id);
+        let score = result["score"].as_f64().unwrap();
+        assert!((score - f64::from(expected.score)).abs() < 1e-5);
+        assert_eq!(result["parts"]["lexi"], 0.0);
+    }
+    let all = get(
+        server.address,
+        "/search?q=dense+crumb&without=deep,lexi,others",
+    )
+    .json();
+    assert!(all["results"][0]["score"] == 0.0, "{all}");
+    for (path, told) in [
+        ("/search?q=crumb&weight=0.5", "one-vector"),
+        ("/search?q=crumb&scorer=best", "best"),
+        (
+            "/search?q=crumb&without=all",
+            "there are deep, lexi, others",
+        ),
+    ] {
+        let refused = get(server.address, path);
+        assert_eq!(refused.status, 422, "{path}");
+        assert!(
+            refused.json().to_string().contains(told),
+            "{path}: {}",
+            refused.json()
+        );
+    }
+}
+
 #[test]
 fn passages_and_groups_come_with_a_search_unless_unwanted() {
     let server = serve(settings(), shared());
