@@ -39,6 +39,7 @@ mod head;
 mod list_wise;
 mod mixer;
 mod model;
+mod precision;
 mod random;
 mod read;
 mod settings;
@@ -56,7 +57,10 @@ pub use list_wise::{
 };
 pub use mixer::{MIXER_FILE, MixerEnd, MixerKind, MixerLayer, MixerShape, MixerWeights};
 pub use model::{Model, Storage};
-pub use settings::{HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity};
+pub use precision::Precision;
+pub use settings::{
+    HyperplaneKind, HyperplaneSettings, Kernels, Layers, Settings, Similarity, TokenGroups,
+};
 pub use tensor_file::{Data, Tensor, write_tensors};
 pub use vocabulary::TokenizerFile;
 pub use weights::{Centres, Embeddings, Extra, Layer, LayerNorm, Linear, Matrix, Named, Weights};

@@ -1,5 +1,6 @@
 //! The `becr` section of `config.json`: what makes a BERT encoder a BECR model.
 
+use crate::Precision;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -25,6 +26,13 @@ pub struct Settings {
     pub window: usize,
     /// The RBF kernels that pool similarities.
     pub kernels: Kernels,
+    /// What new indexes of this model are encoded in unless said otherwise; f32 for a model that does not say. It is for whoever
+    /// makes a model to measure what int8 costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+    /// Which token groups new indexes of this model have unless said otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_groups: Option<TokenGroups>,
     /// Keys this version does not know, kept when the model is written again.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -40,9 +48,21 @@ impl Default for Settings {
             similarity: Similarity::default(),
             window: 3,
             kernels: Kernels::default(),
+            precision: None,
+            token_groups: None,
             other: Map::new(),
         }
     }
+}
+
+/// Token groups of a new index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenGroups {
+    /// Every word and no pair: for models that mix words, or read queries with their encoder.
+    Words,
+    /// Words and pairs, as the paper chooses them.
+    Pairs,
 }
 
 /// Seed and kind: enough to draw the same hyperplanes again.

@@ -7,7 +7,7 @@ use crate::Error;
 use becr_encoder::Precision;
 use becr_groups::Rules;
 use becr_index::manifest::Manifest;
-use becr_model::{Model, QueryMode};
+use becr_model::{Model, QueryMode, TokenGroups};
 use std::path::Path;
 
 /// What stands for the directory of the bundled model.
@@ -47,23 +47,22 @@ pub fn bundled() -> Result<Model, Error> {
     Err(Error::NoModel)
 }
 
-/// The token groups that an index of a model has unless said otherwise: every word and no pair if the model mixes words
-/// or reads queries with its encoder, as its head says; the paper's choice for others.
+/// The token groups that an index of a model has unless said otherwise: as its `config.json` says. Where that says nothing:
+/// every word and no pair if the model mixes words or reads queries with its encoder, and the paper's choice for others.
 pub fn rules(model: &Model) -> Rules {
     let mode = model.head.as_ref().and_then(|head| head.mode);
-    match model.mixer.is_some() || mode == Some(QueryMode::Encoded) {
-        true => Rules::words(),
-        false => Rules::default(),
+    let mixes = model.mixer.is_some() || mode == Some(QueryMode::Encoded);
+    match model.config.settings().token_groups {
+        Some(TokenGroups::Words) => Rules::words(),
+        Some(TokenGroups::Pairs) => Rules::default(),
+        None if mixes => Rules::words(),
+        None => Rules::default(),
     }
 }
 
-/// What a new index of a model is encoded in unless said otherwise: int8 for the bundled model, for which it was measured to
-/// cost next to nothing, f32 for others.
+/// What a new index of a model is encoded in unless said otherwise: as its `config.json` says, and f32 where that says nothing.
 pub fn precision(model: &Model) -> Precision {
-    match model.directory == Path::new(BUNDLED) {
-        true => Precision::Int8,
-        false => Precision::F32,
-    }
+    model.config.settings().precision.unwrap_or_default()
 }
 
 /// The model that the index in a directory was built with, as the index remembers it.

@@ -184,6 +184,8 @@ impl Training<'_> {
                 };
                 let mut settings = model.config.settings();
                 settings.similarity = head.deep.similarity;
+                // What int8 costs was measured for the encoder of before.
+                settings.precision = None;
                 let from = model.encoder_id();
                 let mut model = Model {
                     weights: weights.clone(),
