@@ -16,6 +16,7 @@ fn the_demo_searches_and_measures_and_its_index_lives_on() {
         "Why ",
         "nDCG@10",
         "BECR encoded  BECR composed",
+        "other words",
         "look-up",
         "becr index FOLDER",
     ] {
@@ -74,7 +75,7 @@ fn the_demo_as_json() {
     let told = json(&told);
     assert_eq!(
         (&told["documents"], &told["mode"]),
-        (&238.into(), &"encoded".into())
+        (&1016.into(), &"encoded".into())
     );
     assert_eq!(told["searches"][0]["query"], "jaguar running speed");
     assert_eq!(told["searches"][0]["becr"].as_array().unwrap().len(), 5);
@@ -83,4 +84,18 @@ fn the_demo_as_json() {
     // Without token groups there is one way to read a query.
     assert!(measured["becr"].as_f64() > Some(0.5) && measured.get("other_mode").is_none());
     assert!(told["measured"]["timing_ms"]["total"].as_f64() > Some(0.0));
+    // The check for people without any other collection: the default ranking is better than BM25, whatever the kind of query.
+    let kinds = told["measured"]["by_kind"].as_array().unwrap();
+    assert_eq!(kinds.len(), 3);
+    for kind in kinds {
+        let (bm25, becr) = (kind["bm25"].as_f64().unwrap(), kind["becr"].as_f64().unwrap());
+        let margin = match kind["kind"].as_str().unwrap() {
+            "keywords" => 0.15,
+            "questions" => 0.18,
+            // What BM25 does not find cannot be ranked: the answers have no word of the query.
+            "other-words" => 0.01,
+            other => panic!("{other}"),
+        };
+        assert!(becr > bm25 + margin, "{kind}");
+    }
 }

@@ -1,6 +1,6 @@
 //! All queries, ranked every way and measured against the judgements.
 
-use super::sample::Sample;
+use super::sample::{Kind, Sample};
 use becr::{
     ANCHOR_WEIGHT, Details, Index, QueryMode, RankOptions, Scorer, SearchOptions, SearchTiming,
 };
@@ -15,6 +15,8 @@ const DEPTH: usize = 150;
 pub(super) struct Measurement {
     queries: usize,
     measures: Vec<MeasureRow>,
+    /// The first measure by kind of query.
+    by_kind: Vec<KindRow>,
     /// How the queries of `becr` are read, …
     mode: QueryMode,
     /// … and those of `other_mode`, where the index has token groups.
@@ -40,6 +42,18 @@ struct MeasureRow {
     /// BECR less BM25.
     difference: f64,
     p: Option<f64>,
+}
+
+/// The first measure, nDCG@10, on the queries of one kind.
+#[derive(Serialize)]
+struct KindRow {
+    kind: Kind,
+    queries: usize,
+    bm25: f64,
+    one_vector: f64,
+    becr: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_mode: Option<f64>,
 }
 
 pub(super) fn measure(
@@ -96,13 +110,12 @@ pub(super) fn measure(
     }
     let queries = sample.queries.len();
     let weight = index.ranker()?.head().anchor_weight;
+    let runs = [&bm25, &anchor, &becr, &other];
+    let (measures, by_kind) = rows(sample, runs, other_mode.is_some())?;
     Ok(Measurement {
         queries,
-        measures: rows(
-            sample,
-            [&bm25, &anchor, &becr, &other],
-            other_mode.is_some(),
-        )?,
+        measures,
+        by_kind,
         mode,
         other_mode,
         one_vector_weight: weight.unwrap_or(ANCHOR_WEIGHT),
@@ -111,7 +124,11 @@ pub(super) fn measure(
     })
 }
 
-fn rows(sample: &Sample, runs: [&Run; 4], two_modes: bool) -> anyhow::Result<Vec<MeasureRow>> {
+fn rows(
+    sample: &Sample,
+    runs: [&Run; 4],
+    two_modes: bool,
+) -> anyhow::Result<(Vec<MeasureRow>, Vec<KindRow>)> {
     let measures = parse_measures("nDCG@10 RR@10 P@5")?;
     let evaluations = runs.map(|run| evaluate(&sample.qrels, run, &measures, Scope::Complete));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -129,14 +146,37 @@ fn rows(sample: &Sample, runs: [&Run; 4], two_modes: bool) -> anyhow::Result<Vec
             p: test.p,
         }
     };
-    Ok(measures.iter().enumerate().map(row).collect())
+    let kind_row = |kind: Kind| {
+        let of_kind = sample.queries.iter().filter(|query| query.kind == kind);
+        let ids: Vec<&str> = of_kind.map(|query| query.id.as_str()).collect();
+        let [bm25, one_vector, becr, other] = [0, 1, 2, 3].map(|system: usize| {
+            let of_query = |id: &&str| evaluations[system].per_query[*id][0];
+            mean(&ids.iter().map(of_query).collect::<Vec<f64>>())
+        });
+        KindRow {
+            kind,
+            queries: ids.len(),
+            bm25,
+            one_vector,
+            becr,
+            other_mode: two_modes.then_some(other),
+        }
+    };
+    Ok((
+        measures.iter().enumerate().map(row).collect(),
+        Kind::ALL.map(kind_row).into(),
+    ))
 }
 
 impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let modes = [Some(self.mode), self.other_mode].into_iter().flatten();
-        let mut header: Vec<String> = ["", "BM25", "one vector"].map(String::from).to_vec();
-        header.extend(modes.map(|mode| format!("BECR {}", mode.name())));
+        let systems: Vec<String> = ["BM25".to_owned(), "one vector".to_owned()]
+            .into_iter()
+            .chain(modes.map(|mode| format!("BECR {}", mode.name())))
+            .collect();
+        let mut header = vec![String::new()];
+        header.extend(systems.iter().cloned());
         header.extend(["difference", "p"].map(String::from));
         let numbers = (1..header.len()).collect();
         let mut table = Table::new(header, numbers);
@@ -153,6 +193,17 @@ impl fmt::Display for Measurement {
             });
             table.row(cells);
         }
+        let mut header = vec![String::new(), "queries".to_owned()];
+        header.extend(systems);
+        let numbers = (1..header.len()).collect();
+        let mut kinds = Table::new(header, numbers);
+        for row in &self.by_kind {
+            let mut cells = vec![format!("  {}", row.kind.words()), row.queries.to_string()];
+            let values = [row.bm25, row.one_vector, row.becr];
+            let values = values.into_iter().chain(row.other_mode);
+            cells.extend(values.map(|value| format!("{value:.3}")));
+            kinds.row(cells);
+        }
         let each = self.timing_ms.stages().into_iter();
         let each: Vec<String> = each.map(|(stage, ms)| format!("{stage} {ms:.2}")).collect();
         write!(
@@ -160,6 +211,7 @@ impl fmt::Display for Measurement {
             "\nAll {} queries against the judgements that come with them:\n{table}\
              one vector: BM25 and {} × the z-scored cosine of query and document, for comparison\n\
              difference of BECR {} and BM25; p: paired two-sided t-test over the queries\n\n\
+             nDCG@10 by kind of query; in other words: no document that answers it has a word of the query\n{kinds}\n\
              Milliseconds per query on one core, {} candidates on average: {}\n",
             self.queries,
             self.one_vector_weight,

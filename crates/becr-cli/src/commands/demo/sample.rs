@@ -2,7 +2,8 @@
 
 use becr::Document;
 use becr_eval::{OnError, Qrels, parse_qrels};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A line of the corpus.
@@ -22,6 +23,41 @@ pub(super) struct Sample {
 pub(super) struct Query {
     pub(super) id: String,
     pub(super) text: String,
+    pub(super) kind: Kind,
+}
+
+/// How a query asks, and how its answers are worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    /// A few words, as people type them.
+    Keywords,
+    /// A whole question.
+    Questions,
+    /// What answers it has none of the query's words.
+    OtherWords,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Keywords, Self::Questions, Self::OtherWords];
+
+    /// As people read it.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Keywords => "keywords",
+            Self::Questions => "questions",
+            Self::OtherWords => "other words",
+        }
+    }
+
+    /// As it stands in `kinds.tsv`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Keywords => "keywords",
+            Self::Questions => "questions",
+            Self::OtherWords => "other-words",
+        }
+    }
 }
 
 impl Sample {
@@ -39,11 +75,18 @@ impl Sample {
     pub(super) fn load() -> anyhow::Result<Self> {
         let queries = include_str!("../../../sample/queries.tsv");
         let judgements = include_bytes!("../../../sample/qrels.txt");
+        let kinds = include_str!("../../../sample/kinds.tsv");
+        let kinds: HashMap<&str, &str> = kinds
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .collect();
         let query = |line: &str| {
             let (id, text) = line.split_once('\t')?;
+            let kind = kinds.get(id)?;
             Some(Query {
                 id: id.to_owned(),
                 text: text.to_owned(),
+                kind: Kind::ALL.into_iter().find(|k| k.name() == *kind)?,
             })
         };
         let (qrels, _) = parse_qrels(
@@ -69,16 +112,19 @@ mod tests {
         let documents: Vec<Document> = Sample::documents().map(Result::unwrap).collect();
         let ids: HashSet<&str> = documents.iter().map(|d| d.id.as_str()).collect();
         assert_eq!(ids.len(), documents.len(), "ids are unique");
-        assert!(ids.len() >= 200 && sample.queries.len() == 40);
+        assert!(ids.len() >= 1000 && sample.queries.len() >= 120);
+        assert!(documents.is_sorted_by(|one, next| one.id < next.id));
         for document in &documents {
             let words = document.text.split_whitespace().count();
             assert!(
-                (80..=250).contains(&words),
+                (35..=250).contains(&words),
                 "{} has {words} words",
                 document.id
             );
             assert!(!document.title.is_empty(), "{}", document.id);
         }
+        let texts: HashSet<&str> = documents.iter().map(|d| d.text.as_str()).collect();
+        assert_eq!(texts.len(), documents.len(), "no text is there twice");
         for query in &sample.queries {
             let judged = &sample.qrels.queries[&query.id];
             assert!(
@@ -93,6 +139,57 @@ mod tests {
                 "{}",
                 query.id
             );
+        }
+        assert_eq!(sample.qrels.queries.len(), sample.queries.len());
+    }
+
+    #[test]
+    fn every_query_is_of_a_kind_and_every_kind_has_its_share() {
+        let sample = Sample::load().unwrap();
+        for kind in Kind::ALL {
+            let of_kind = sample.queries.iter().filter(|query| query.kind == kind);
+            assert!(of_kind.count() >= 35, "{}", kind.name());
+        }
+    }
+
+    /// Words such as these say nothing about a document.
+    const EMPTY: &str = "a after an as between can't first for from in my new of off on over the to too what where with \
+                         won't";
+
+    /// Words of a text that carry meaning, without the endings that a stemmer takes away.
+    fn stems(text: &str) -> HashSet<String> {
+        let words = text.to_lowercase();
+        let words = words.split(|c: char| !c.is_alphabetic() && c != '\'');
+        let words = words.filter(|word| !word.is_empty() && !EMPTY.split(' ').any(|w| w == *word));
+        words
+            .map(|word| {
+                let ending = ["ing", "ed", "es", "er", "s", "y"];
+                let cut = ending.iter().find_map(|ending| word.strip_suffix(ending));
+                let stem = cut.filter(|stem| stem.len() >= 3).unwrap_or(word);
+                stem.trim_end_matches('e').to_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn answers_in_other_words_have_no_word_of_their_query() {
+        assert!(!stems("Smoking trout").is_disjoint(&stems("to smoke")));
+        let sample = Sample::load().unwrap();
+        let documents = Sample::documents().map(Result::unwrap);
+        let texts: HashMap<String, HashSet<String>> = documents
+            .map(|d| (d.id, stems(&format!("{} {}", d.title, d.text))))
+            .collect();
+        let of_kind = sample.queries.iter().filter(|q| q.kind == Kind::OtherWords);
+        for query in of_kind {
+            let words = stems(&query.text);
+            for (id, grade) in &sample.qrels.queries[&query.id] {
+                let shared: Vec<_> = words.intersection(&texts[id]).collect();
+                assert!(
+                    *grade < 3 || shared.is_empty(),
+                    "{}: {id}: {shared:?}",
+                    query.text
+                );
+            }
         }
     }
 }
