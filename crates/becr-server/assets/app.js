@@ -317,7 +317,7 @@ async function begin() {
     const radio = document.querySelector(`input[name=mode][value="${wanted === "encoded" ? "encoded" : "composed"}"]`);
     radio.checked = true;
     if (info.indexes.some(({ name }) => name === address.get("index"))) byId("index").value = address.get("index");
-    if (info.indexes[0].name === "sample") say("Try “dog in hot car” or “why bread goes stale”.");
+    if (info.indexes[0].name === "sample") say("Try “dog in hot car”, “why do my ears hurt when the plane lands” or “getting over a breakup”.");
   } catch (error) {
     say(error.message, true);
     return;

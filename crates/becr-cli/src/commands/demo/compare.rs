@@ -13,6 +13,8 @@ const WIDTH: usize = 46;
 #[derive(Serialize)]
 pub(super) struct Comparison {
     query: String,
+    /// What the search is an example of.
+    shows: &'static str,
     bm25: Vec<Judged>,
     becr: Vec<Judged>,
     /// Why a relevant document is before one that BM25 prefers, where one is.
@@ -42,6 +44,7 @@ pub(super) fn compare(
     index: &Index,
     sample: &Sample,
     query: &Query,
+    shows: &'static str,
     rank: RankOptions,
 ) -> anyhow::Result<Comparison> {
     let view = index.view()?;
@@ -94,6 +97,7 @@ pub(super) fn compare(
     };
     Ok(Comparison {
         query: query.text.clone(),
+        shows,
         bm25: bm25.iter().take(DEPTH).map(|row| judged(row)).collect(),
         becr: becr.iter().take(DEPTH).map(judged).collect(),
         why,
@@ -107,7 +111,7 @@ impl fmt::Display for Comparison {
             format!("{mark}{}", shortened(&judged.title))
         };
         let width = WIDTH + 4;
-        writeln!(f, "\n{}", self.query)?;
+        writeln!(f, "\n{}\n  {}", self.query, self.shows)?;
         writeln!(f, "     {:<width$}  BECR", "BM25")?;
         for (rank, (before, after)) in self.bm25.iter().zip(&self.becr).enumerate() {
             let (before, after) = (cell(before), cell(after));

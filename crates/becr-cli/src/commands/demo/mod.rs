@@ -30,7 +30,7 @@ use std::time::Instant;
 ///
 ///   becr demo --keep sample.becr
 ///
-///   becr explain sample.becr "why bread goes stale" staling-starch --html why.html
+///   becr explain sample.becr "getting over a breakup" hearts-mend --html why.html
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -60,8 +60,26 @@ struct Report {
     index: Option<PathBuf>,
 }
 
-/// Queries to look at: another sense of the words, an answer in other words, a pair whose order matters.
-const SHOWN: [&str; 3] = ["q03", "q14", "q38"];
+/// Queries to look at, and what each is an example of. The last one is a failure.
+const SHOWN: [(&str, &str); 4] = [
+    (
+        "q18",
+        "Words: “hot” and “dog” are in many texts, seldom in this sense and next to “car”.",
+    ),
+    (
+        "q42",
+        "A question: most of its words say little, and a plane is also a tool.",
+    ),
+    (
+        "q130",
+        "Meaning: the texts that answer it do not have the word “breakup”.",
+    ),
+    (
+        "q91",
+        "A failure: the texts that answer it never name the ants, but speak of a column on the tiles and of scouts in the \
+         larder. BM25 does not find them, and the one that is about ants, and of no use, has all the words.",
+    ),
+];
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sample = Sample::load()?;
@@ -102,12 +120,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     writeln!(out, "Queries are {}.", mode.name())?;
     writeln!(
         out,
-        "Three searches. Judged by reading: *** answers the query, ** relevant, * marginal."
+        "Four searches, the last one a failure. Judged by reading: *** answers the query, ** relevant, * marginal."
     )?;
     let mut searches = Vec::new();
-    for id in SHOWN {
+    for (id, shows) in SHOWN {
         if let Some(query) = sample.queries.iter().find(|query| query.id == id) {
-            let comparison = compare::compare(&index, &sample, query, rank)?;
+            let comparison = compare::compare(&index, &sample, query, shows, rank)?;
             write!(out, "{comparison}")?;
             searches.push(comparison);
         }
