@@ -1,8 +1,9 @@
-//! From bytes of unknown encoding to text. Never fails: what cannot be decoded becomes U+FFFD.
+//! From bytes of unknown encoding to text. What cannot be decoded becomes U+FFFD; a user's own file may be no text at all.
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use chardetng::EncodingDetector;
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, WINDOWS_1258};
 
 /// How far into a page its own declaration is looked for.
 const PRESCAN: usize = 4096;
@@ -35,15 +36,80 @@ pub(crate) fn decode_legacy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Text of a user's own file: UTF-8, or UTF-16 that says so by its byte order mark.
-pub(crate) fn decode_note(bytes: &[u8]) -> Result<Cow<'_, str>, std::str::Utf8Error> {
-    match Encoding::for_bom(bytes) {
-        Some((encoding, mark)) if encoding == UTF_16LE || encoding == UTF_16BE => {
-            Ok(encoding.decode_without_bom_handling(&bytes[mark..]).0)
-        }
-        _ => std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
-            .map(Cow::Borrowed),
+/// Text of a user's own file, and the encoding that it had to be converted from, if it is not UTF-8. A byte order mark decides;
+/// then the zeros of UTF-16; then what letters and words are likely in. `None` for what is not text: the place of the byte
+/// that says so.
+pub(crate) fn decode_note(bytes: &[u8]) -> Result<(Cow<'_, str>, Option<&'static str>), usize> {
+    let marked = Encoding::for_bom(bytes).filter(|(encoding, _)| *encoding != UTF_8);
+    if let Some((encoding, mark)) = marked.or_else(|| unmarked_utf16(bytes).map(|it| (it, 0))) {
+        let text = encoding.decode_without_bom_handling(&bytes[mark..]).0;
+        return Ok((text, Some(encoding.name())));
     }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok((Cow::Borrowed(text), None));
+    }
+    if let Some(at) = memchr::memchr(0, bytes) {
+        return Err(at);
+    }
+    let controls = bytes.iter().filter(|&&byte| is_control(byte)).count();
+    if controls * 100 > bytes.len() {
+        return Err(bytes.iter().position(|&byte| is_control(byte)).unwrap_or(0));
+    }
+    if is_mostly_utf8(bytes) {
+        return Ok((String::from_utf8_lossy(bytes), Some(DAMAGED)));
+    }
+    let mut detector = EncodingDetector::new();
+    detector.feed(bytes, true);
+    let mut encoding = detector.guess(None, false);
+    // The two differ in a few letters; a handful of accents says nothing for the one of Vietnam.
+    if encoding == WINDOWS_1258 && bytes.iter().filter(|byte| !byte.is_ascii()).count() < 20 {
+        encoding = WINDOWS_1252;
+    }
+    let text = encoding.decode_without_bom_handling(bytes).0;
+    Ok((text, Some(encoding.name())))
+}
+
+/// What UTF-8 with a few bad bytes is said to be.
+const DAMAGED: &str = "UTF-8 with bytes that are not";
+
+/// UTF-16 without a mark: in texts of the alphabets of Europe most letters have a zero in the same half.
+fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(PRESCAN) & !1];
+    let zeros = |half: usize| {
+        head.iter()
+            .skip(half)
+            .step_by(2)
+            .filter(|&&b| b == 0)
+            .count()
+    };
+    let (even, odd) = (zeros(0), zeros(1));
+    let (many, few) = (head.len() / 5, head.len() / 100);
+    match (even, odd) {
+        _ if head.len() < 4 || bytes.len() % 2 == 1 => None,
+        (even, odd) if odd > many && even <= few => Some(UTF_16LE),
+        (even, odd) if even > many && odd <= few => Some(UTF_16BE),
+        _ => None,
+    }
+}
+
+/// A byte that no text has: neither a blank nor an escape of a terminal.
+fn is_control(byte: u8) -> bool {
+    byte < 0x20
+        && !matches!(
+            byte,
+            b'\t' | b'\n' | b'\r' | 0x08 | 0x0b | 0x0c | 0x1a | 0x1b
+        )
+}
+
+/// Whether there are more characters of several bytes than bytes that fit nowhere: in other encodings that does not happen.
+fn is_mostly_utf8(bytes: &[u8]) -> bool {
+    let (mut good, mut bad) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        bad += usize::from(!chunk.invalid().is_empty());
+    }
+    good > bad
 }
 
 /// The encoding a page names in `<meta charset=…>`, `<meta … content="…; charset=…">` or `<?xml … encoding="…"?>`.
@@ -120,9 +186,36 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_utf8_or_marked_utf16() {
-        assert_eq!(decode_note(b"\xef\xbb\xbfok").unwrap(), "ok");
-        assert_eq!(decode_note(b"\xfe\xff\0o\0k").unwrap(), "ok");
-        assert!(decode_note(b"caf\xe9").is_err());
+    fn a_note_is_text_in_any_encoding() {
+        let read = |bytes: &[u8]| decode_note(bytes).map(|(text, from)| (text.into_owned(), from));
+        let russian = encoding_rs::KOI8_R
+            .encode("Сова охотится ночью на мышей, а днём спит.")
+            .0;
+        for (bytes, text, from) in [
+            (&b"\xef\xbb\xbfok"[..], "ok", None),
+            (b"\xfe\xff\0o\0k", "ok", Some("UTF-16BE")),
+            (b"o\0w\0l\0s\0", "owls", Some("UTF-16LE")),
+            (
+                b"un caf\xe9 cr\xe8me",
+                "un café crème",
+                Some("windows-1252"),
+            ),
+            (
+                &russian,
+                "Сова охотится ночью на мышей, а днём спит.",
+                Some("KOI8-U"),
+            ),
+            ("Müll, Öl \u{fffd}".as_bytes(), "Müll, Öl \u{fffd}", None),
+            (
+                b"M\xc3\xbcll, \xc3\x96l \xff",
+                "Müll, Öl \u{fffd}",
+                Some(DAMAGED),
+            ),
+        ] {
+            assert_eq!(read(bytes), Ok((text.to_owned(), from)));
+        }
+        for (bytes, at) in [(&b"\x7fELF\x02\0\xff"[..], 5), (b"ab\xff\x01\x02", 3)] {
+            assert_eq!(read(bytes), Err(at));
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::rewind::Rewind;
 use crate::sgml::TrecSgml;
 use crate::side::{SideFiles, SideScores};
 use crate::skip::{OnError, SkipReport};
+use crate::unread::Unread;
 use crate::walk::{Finder, OTHER_FILE, Source};
 use crate::warc::Warc;
 use becr_basics::{Document, Folder};
@@ -63,6 +64,7 @@ pub struct Corpus {
     seen: Option<HashSet<u128, BuildHasherDefault<AlreadyHashed>>>,
     side: SideScores,
     report: SkipReport,
+    unread: Unread,
     progress: Progress,
     /// Stored bytes of the files that are done.
     finished: u64,
@@ -75,6 +77,8 @@ struct Open {
     path: PathBuf,
     size: u64,
     records: Box<dyn Records>,
+    format: Format,
+    folder: Option<Folder>,
     /// The rule by which it is left out if it begins with no document: a file of a folder that only its name speaks for.
     unless_document: Option<&'static str>,
 }
@@ -101,12 +105,13 @@ impl Corpus {
         options: &CorpusOptions,
         find: impl FnOnce(&mut Finder<'_>) -> Result<Vec<Source>, CorpusError>,
     ) -> Result<Self, CorpusError> {
-        let mut report = SkipReport::default();
+        let (mut report, mut unread) = (SkipReport::default(), Unread::default());
         let sources = find(&mut Finder {
             format: options.format,
             on_error: options.on_error,
             allow_empty: options.allow_empty,
             report: &mut report,
+            unread: &mut unread,
         })?;
         let total = sources.iter().map(|source| source.size).sum();
         let side_files = options.side.pagerank.iter().chain(&options.side.spam);
@@ -120,6 +125,7 @@ impl Corpus {
             seen: options.check_duplicates.then(HashSet::default),
             side,
             report,
+            unread,
             progress: Progress::new(total),
             finished: 0,
             stopped: false,
@@ -143,12 +149,26 @@ impl Corpus {
         self.report.clone()
     }
 
+    /// What could not be read of folders so far, or was skipped: whether these documents are still there cannot be told.
+    pub fn unread(&self) -> &Unread {
+        &self.unread
+    }
+
     /// Opens the next file; false if there is none.
     fn open_next(&mut self) -> Result<bool, CorpusError> {
         let Some(source) = self.waiting.next() else {
             return Ok(false);
         };
-        let input = Input::open(&source.path, self.progress.clone())?;
+        let input = match Input::open(&source.path, self.progress.clone()) {
+            Ok(input) => input,
+            Err(error) => {
+                if let Some(folder) = &source.folder {
+                    let format = source.format.or_else(|| Format::of_name(&source.path));
+                    self.unread.add_file(folder, &source.path, format);
+                }
+                return Err(error);
+            }
+        };
         let size = source.size.unwrap_or_default();
         let told = Format::detect(&source.path, input.head());
         if source.folder.is_some() && source.format.is_some_and(|format| told != Some(format)) {
@@ -172,6 +192,8 @@ impl Corpus {
             path: source.path,
             size,
             records,
+            format,
+            folder: source.folder,
         });
         Ok(true)
     }
@@ -275,6 +297,9 @@ impl Iterator for Corpus {
                 }
                 Some(Ok(found)) => {
                     let path = std::mem::take(&mut open.path);
+                    if let Some(encoding) = found.converted {
+                        self.report.add_converted(encoding, &path);
+                    }
                     let place = found.place;
                     let result = self.accept(found).map_err(|fault| fault.at(&path));
                     self.remark_if_empty(&result, &path, place);
@@ -292,6 +317,11 @@ impl Iterator for Corpus {
                     return Some(Ok(document));
                 }
                 Err(error) => {
+                    if let Some(open) = &self.current
+                        && let Some(folder) = &open.folder
+                    {
+                        self.unread.add_file(folder, &open.path, Some(open.format));
+                    }
                     if let Some(error) = self.settle(error) {
                         return Some(Err(error));
                     }

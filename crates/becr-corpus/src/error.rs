@@ -153,6 +153,14 @@ pub enum ErrorKind {
         /// Its offset in the line, counted from 1.
         column: usize,
     },
+    /// A file that is not text in any encoding.
+    #[error("not text: byte {byte:#04x} at offset {at}; a line in .becrignore leaves the file out")]
+    NotText {
+        /// The first byte that no text has.
+        byte: u8,
+        /// Its offset in the file.
+        at: usize,
+    },
     /// A line, record or file larger than the reader holds in memory.
     #[error("longer than {limit} bytes; split it, or check that this is the right format")]
     TooLong {
@@ -187,6 +195,7 @@ impl ErrorKind {
             Self::Empty { .. } => "empty",
             Self::NoQuery { .. } => "no query",
             Self::NotUtf8 { .. } => "not UTF-8",
+            Self::NotText { .. } => "not text",
             Self::TooLong { .. } => "too long",
             Self::Form { .. } => "malformed record",
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::charset::{decode_note, decode_page};
 use crate::docx;
-use crate::error::{ErrorKind, Fault, Place, not_utf8};
+use crate::error::{ErrorKind, Fault, Place};
 use crate::html;
 use crate::input::Input;
 use crate::lines::LONGEST;
@@ -61,7 +61,7 @@ impl Note {
         }
     }
 
-    fn document(&self, mut input: Input) -> Result<Document, Fault> {
+    fn found(&self, mut input: Input) -> Result<Found, Fault> {
         let whole = |kind| Fault {
             place: Place::File,
             kind,
@@ -77,7 +77,17 @@ impl Note {
         if bytes.len() > self.limit {
             return Err(whole(ErrorKind::TooLong { limit: self.limit }));
         }
-        let decoded = || decode_note(&bytes).map_err(|error| bad_line(&bytes, error));
+        let mut converted = None;
+        let mut decoded = || match decode_note(&bytes) {
+            Ok((text, from)) => {
+                converted = from;
+                Ok(text)
+            }
+            Err(at) => Err(whole(ErrorKind::NotText {
+                byte: bytes.get(at).copied().unwrap_or_default(),
+                at,
+            })),
+        };
         let (title, text) = match self.kind {
             Kind::Html => {
                 let page = html::page(&decode_page(&bytes, None));
@@ -102,11 +112,15 @@ impl Note {
         } else {
             title
         };
-        Ok(Document {
-            id: self.id.clone(),
-            title,
-            text,
-            ..Document::default()
+        Ok(Found {
+            place: Place::File,
+            content: Content::Document(Document {
+                id: self.id.clone(),
+                title,
+                text,
+                ..Document::default()
+            }),
+            converted,
         })
     }
 }
@@ -114,11 +128,7 @@ impl Note {
 impl Records for Note {
     fn next(&mut self) -> Option<Result<Found, Fault>> {
         let input = self.input.take()?;
-        let document = self.document(input);
-        Some(document.map(|document| Found {
-            place: Place::File,
-            content: Content::Document(document),
-        }))
+        Some(self.found(input))
     }
 }
 
@@ -144,19 +154,6 @@ fn uncompressed(name: &str) -> &str {
         .iter()
         .find_map(|suffix| name.strip_suffix(suffix))
         .unwrap_or(name)
-}
-
-/// Points at the line with the first bad byte.
-fn bad_line(bytes: &[u8], error: std::str::Utf8Error) -> Fault {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let before = &bytes[..error.valid_up_to()];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-    let number = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
-    let line = &bytes[line_start..];
-    match std::str::from_utf8(line) {
-        Err(in_line) => Fault::line(number, not_utf8(line, in_line)),
-        Ok(_) => Fault::line(number, not_utf8(bytes, error)),
-    }
 }
 
 #[cfg(test)]

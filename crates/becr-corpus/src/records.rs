@@ -9,6 +9,8 @@ pub(crate) struct Found {
     pub(crate) place: Place,
     /// The document, or the rule by which the record holds none.
     pub(crate) content: Content,
+    /// The encoding that the text was converted from.
+    pub(crate) converted: Option<&'static str>,
 }
 
 /// What a record holds.
@@ -24,6 +26,7 @@ impl Found {
         Self {
             place: Place::Line(line),
             content: Content::Document(document),
+            converted: None,
         }
     }
 }

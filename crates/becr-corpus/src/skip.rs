@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::error::CorpusError;
+use crate::error::{CorpusError, Place};
 
 /// What to do with an input that is wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,14 +26,18 @@ const EXAMPLES: usize = 5;
 pub struct SkipReport {
     /// Faults by reason.
     pub faults: BTreeMap<&'static str, u64>,
+    /// How many of these cost a whole file.
+    pub whole_files: u64,
     /// The first few faults and empty documents, each with file, line and cause.
     pub examples: Vec<String>,
     /// Documents that were kept though neither title nor text has anything in it.
     pub empty: u64,
+    /// Files whose text was converted to UTF-8, by the encoding that they have.
+    pub converted: BTreeMap<&'static str, u64>,
     /// What was left out on purpose, by rule: documents under the spam threshold, web records that are no pages,
     /// files of a folder that hold no documents.
     pub left_out: BTreeMap<&'static str, u64>,
-    /// The first few files among these, by rule.
+    /// The first few files among these, by rule or encoding.
     pub files: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -43,8 +47,20 @@ impl SkipReport {
         self.faults.values().sum()
     }
 
+    fn write_names(&self, f: &mut fmt::Formatter<'_>, rule: &str, count: u64) -> fmt::Result {
+        let names = self.files.get(rule).map_or(&[][..], Vec::as_slice);
+        for name in names {
+            writeln!(f, "  {name}")?;
+        }
+        if !names.is_empty() && (names.len() as u64) < count {
+            writeln!(f, "  and {} more", count - names.len() as u64)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn add_fault(&mut self, error: &CorpusError) {
         *self.faults.entry(error.kind.reason()).or_default() += 1;
+        self.whole_files += u64::from(error.place == Place::File);
         if self.examples.len() < EXAMPLES {
             self.examples.push(error.to_string());
         }
@@ -60,6 +76,16 @@ impl SkipReport {
     /// Counts a file that was left out, and names it.
     pub(crate) fn add_file(&mut self, rule: &'static str, path: &Path) {
         self.add_left_out(rule, 1);
+        self.name(rule, path);
+    }
+
+    /// Counts a file that was converted, and names it.
+    pub(crate) fn add_converted(&mut self, encoding: &'static str, path: &Path) {
+        *self.converted.entry(encoding).or_default() += 1;
+        self.name(encoding, path);
+    }
+
+    fn name(&mut self, rule: &'static str, path: &Path) {
         let names = self.files.entry(rule).or_default();
         if names.len() < NAMES {
             names.push(path.display().to_string());
@@ -85,15 +111,16 @@ impl fmt::Display for SkipReport {
         for example in &self.examples {
             writeln!(f, "  {example}")?;
         }
+        if self.whole_files > 0 {
+            writeln!(f, "  (a line in .becrignore leaves a file out for good)")?;
+        }
+        for (encoding, count) in &self.converted {
+            writeln!(f, "converted {count} to UTF-8: {encoding}")?;
+            self.write_names(f, encoding, *count)?;
+        }
         for (rule, count) in &self.left_out {
             writeln!(f, "left out {count}: {rule}")?;
-            let names = self.files.get(rule).map_or(&[][..], Vec::as_slice);
-            for name in names {
-                writeln!(f, "  {name}")?;
-            }
-            if !names.is_empty() && (names.len() as u64) < *count {
-                writeln!(f, "  and {} more", count - names.len() as u64)?;
-            }
+            self.write_names(f, rule, *count)?;
         }
         Ok(())
     }

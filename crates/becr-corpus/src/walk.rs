@@ -12,6 +12,7 @@ use crate::format::Format;
 use crate::input::{Input, is_stdin};
 use crate::progress::Progress;
 use crate::skip::{OnError, SkipReport};
+use crate::unread::Unread;
 
 /// One file to read.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Finder<'r> {
     pub(crate) allow_empty: bool,
     /// What was passed over, and why.
     pub(crate) report: &'r mut SkipReport,
+    /// What could not be read.
+    pub(crate) unread: &'r mut Unread,
 }
 
 impl Finder<'_> {
@@ -93,11 +96,11 @@ impl Finder<'_> {
     ) -> Result<(), CorpusError> {
         let before = sources.len();
         let root = &folder.path;
-        for (path, size) in self.walk(root)? {
+        for (path, size) in self.walk(folder)? {
             let holds = match self.may_hold(&path) {
                 Ok(holds) => holds,
                 Err(error) => {
-                    self.settle(error)?;
+                    self.settle(error, folder)?;
                     continue;
                 }
             };
@@ -138,7 +141,8 @@ impl Finder<'_> {
 
     /// All regular files under a folder with their sizes, sorted by name at each level. Hidden ones, linked folders and what
     /// `.gitignore` and `.becrignore` say are left alone, and so are indexes, which are named.
-    fn walk(&mut self, root: &Path) -> Result<Vec<(PathBuf, u64)>, CorpusError> {
+    fn walk(&mut self, folder: &Folder) -> Result<Vec<(PathBuf, u64)>, CorpusError> {
+        let root = folder.path.as_path();
         fs::read_dir(root).map_err(|error| unreadable(root, error))?;
         if is_index(root) {
             self.report.add_file(INDEX, root);
@@ -158,7 +162,7 @@ impl Finder<'_> {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.settle(not_walked(root, &error))?;
+                    self.settle(not_walked(root, &error), folder)?;
                     continue;
                 }
             };
@@ -172,7 +176,7 @@ impl Finder<'_> {
                 Ok(_) => {}
                 // A link to nowhere is not a document.
                 Err(_) if entry.path_is_symlink() => {}
-                Err(error) => self.settle(unreadable(entry.path(), error))?,
+                Err(error) => self.settle(unreadable(entry.path(), error), folder)?,
             }
         }
         indexes
@@ -182,10 +186,11 @@ impl Finder<'_> {
     }
 
     /// Counts what cannot be read and goes on, or stops with it.
-    fn settle(&mut self, error: CorpusError) -> Result<(), CorpusError> {
+    fn settle(&mut self, error: CorpusError, folder: &Folder) -> Result<(), CorpusError> {
         match self.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
+                self.unread.add_path(folder, &error.path);
                 self.report.add_fault(&error);
                 Ok(())
             }

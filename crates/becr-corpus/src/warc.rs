@@ -226,6 +226,7 @@ impl Records for Warc {
                                 .map(|content| Found {
                                     place: record.place,
                                     content,
+                                    converted: None,
                                 })
                                 .map_err(|kind| Fault {
                                     place: record.place,

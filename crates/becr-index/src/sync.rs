@@ -28,8 +28,25 @@ pub struct Difference {
     pub changed: Vec<String>,
     /// Ids that only the index has.
     pub vanished: Vec<String>,
+    /// Ids that only the index has, of documents that may be in what could not be read: they stay.
+    pub kept: Vec<String>,
     /// How many documents are the same.
     pub unchanged: u64,
+}
+
+impl Difference {
+    /// Takes documents that may still be there out of those that vanished.
+    pub fn keep(&mut self, may_be_there: impl Fn(&str) -> bool) {
+        let vanished = std::mem::take(&mut self.vanished);
+        let (kept, vanished) = vanished.into_iter().partition(|id| may_be_there(id));
+        self.vanished = vanished;
+        self.kept = kept;
+    }
+
+    /// How many documents the index had.
+    pub fn before(&self) -> usize {
+        self.changed.len() + self.vanished.len() + self.kept.len() + self.unchanged as usize
+    }
 }
 
 /// Compares a whole collection with what an index has, and changes nothing. `dir` is named in errors.

@@ -9,7 +9,7 @@ use becr_index::sync::{Difference, SyncPlan, compare};
 use std::path::{Path, PathBuf};
 
 /// How to bring an index in step with its folders.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncOptions {
     /// Compare, and change nothing.
     pub dry_run: bool,
@@ -18,9 +18,20 @@ pub struct SyncOptions {
     /// Remove documents that are in none of the folders also where these are not the folders of before. It is an error
     /// otherwise: they may have come from elsewhere.
     pub remove_others: bool,
-    /// What to do with a file that cannot be read. Where any is left out, nothing is removed: what vanished cannot be
-    /// told then.
+    /// What to do with a file that cannot be read. Where it is skipped, as it is by default, what the index has of it stays
+    /// as it was, and everything else is brought in step.
     pub on_error: OnError,
+}
+
+impl Default for SyncOptions {
+    fn default() -> Self {
+        Self {
+            dry_run: false,
+            allow_empty: false,
+            remove_others: false,
+            on_error: OnError::Skip,
+        }
+    }
 }
 
 /// What a sync did, or would do.
@@ -32,8 +43,6 @@ pub struct SyncReport {
     pub difference: Difference,
     /// What was changed; nothing by a dry run.
     pub changed: Changed,
-    /// What vanished was kept, because some files could not be read.
-    pub has_kept_vanished: bool,
     /// What was left out of the folders, and why.
     pub skipped: SkipReport,
 }
@@ -82,10 +91,9 @@ impl Index {
             },
         )?;
         let is_same = folders == before;
-        let check = |difference: &Difference, corpus: &Corpus| -> Result<bool, Error> {
-            let keep = corpus.skipped().total_faults() > 0;
-            check(self.path(), difference, options, is_same || keep)?;
-            Ok(keep && !difference.vanished.is_empty())
+        let settle = |difference: &mut Difference, corpus: &Corpus| -> Result<(), Error> {
+            difference.keep(|id| corpus.unread().may_hold(id));
+            check(self.path(), difference, options, is_same)
         };
         let report = SyncReport {
             folders,
@@ -96,9 +104,9 @@ impl Index {
             let snapshot = view.snapshot()?;
             let embedded = snapshot.embedded();
             let embedded = embedded.ok_or_else(|| Error::InCluster(self.path().to_owned()))?;
-            let difference = compare(self.path(), embedded, corpus.by_ref(), observer)?;
+            let mut difference = compare(self.path(), embedded, corpus.by_ref(), observer)?;
+            settle(&mut difference, &corpus)?;
             return Ok(SyncReport {
-                has_kept_vanished: check(&difference, &corpus)?,
                 difference,
                 skipped: corpus.skipped(),
                 ..report
@@ -106,7 +114,7 @@ impl Index {
         }
         let mut live = LiveIndex::open(self.path())?;
         let mut plan = SyncPlan::new(&live, corpus.by_ref(), observer)?;
-        let has_kept_vanished = check(&plan.difference, &corpus)?;
+        settle(&mut plan.difference, &corpus)?;
         // First of all, so that a sync that is interrupted can be gone on with without naming them.
         live.set_folders(&report.folders)?;
         let mut changed = Changed::default();
@@ -114,7 +122,7 @@ impl Index {
         if differ > 0 {
             changed = self.encode(&mut live, &mut plan, observer)?;
         }
-        if !has_kept_vanished && !plan.difference.vanished.is_empty() {
+        if !plan.difference.vanished.is_empty() {
             changed.deleted = plan.remove(&mut live)?.deleted;
         }
         if let Err(error) = live.finish() {
@@ -124,7 +132,6 @@ impl Index {
         Ok(SyncReport {
             difference: std::mem::take(&mut plan.difference),
             changed,
-            has_kept_vanished,
             skipped: corpus.skipped(),
             ..report
         })
@@ -155,7 +162,7 @@ fn check(
         return Ok(());
     };
     let found = difference.added.len() + difference.changed.len() + difference.unchanged as usize;
-    if found == 0 && !options.allow_empty {
+    if found == 0 && difference.kept.is_empty() && !options.allow_empty {
         return Err(Error::AllVanished {
             index: index.to_owned(),
             count: vanished.len(),

@@ -46,8 +46,9 @@ pub(crate) struct Args {
     /// Remove documents that are in none of the folders also where these are not the folders of before.
     #[arg(long)]
     remove_others: bool,
-    /// What to do with a file that cannot be read: stop, or skip and report it. Where any is skipped, nothing is removed.
-    #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
+    /// What to do with a file that cannot be read: stop, or skip and report it. What the index has of a skipped one stays as
+    /// it was.
+    #[arg(long, value_enum, default_value = "skip", env = "BECR_ON_ERROR")]
     on_error: OnError,
     /// Directory of the model or its hf:owner/name, for a new index or if it is no longer where it was [default: the
     /// bundled model, or the index's own].
@@ -71,8 +72,10 @@ struct Summary<'a> {
     added: &'a [String],
     changed: &'a [String],
     vanished: &'a [String],
+    /// Documents of files that could not be read: they stay as they were.
+    kept: &'a [String],
     unchanged: u64,
-    /// Documents removed: all that vanished, or none.
+    /// Documents removed.
     removed: u64,
     /// Files that could not be read.
     skipped: u64,
@@ -185,7 +188,6 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
             report.difference = more.difference;
             // They were added just before.
             report.difference.unchanged = 0;
-            report.has_kept_vanished = more.has_kept_vanished;
         }
     }
     report.skipped = corpus.skipped();
@@ -212,6 +214,7 @@ fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {
             added: &difference.added,
             changed: &difference.changed,
             vanished: &difference.vanished,
+            kept: &difference.kept,
             unchanged: difference.unchanged,
             removed: changed.deleted,
             skipped: report.skipped.total_faults(),
@@ -232,10 +235,9 @@ fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {
             }
         }
     }
-    let (would, vanished) = match (args.dry_run, report.has_kept_vanished) {
-        (true, false) => ("would be ", difference.vanished.len() as u64),
-        (true, true) => ("would be ", 0),
-        (false, _) => ("", changed.deleted),
+    let (would, vanished) = match args.dry_run {
+        true => ("would be ", difference.vanished.len() as u64),
+        false => ("", changed.deleted),
     };
     // A build that went on where another stopped does not read all documents again.
     let added = (difference.added.len() as u64).max(changed.added);
@@ -247,10 +249,10 @@ fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {
         difference.unchanged,
     )?;
     out.flush()?;
-    if report.has_kept_vanished {
-        let count = difference.vanished.len();
+    if !difference.kept.is_empty() {
+        let count = output::several(difference.kept.len() as u64, "document");
         output::note(format_args!(
-            "{count} documents are in none of the files that could be read; they are kept, since some could not be read"
+            "{count} of files that could not be read stay as they were"
         ));
     }
     Ok(())

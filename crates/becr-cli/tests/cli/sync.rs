@@ -276,28 +276,91 @@ fn what_ignore_files_name_is_left_out() {
     assert!(stats.contains("\"documents\": 2"), "{stats}");
 }
 
-/// A file that cannot be read is not one that is gone.
+/// A file that cannot be read is not one that is gone, and keeps nothing else from being brought in step.
 #[test]
-fn nothing_is_removed_where_something_cannot_be_read() {
+fn only_what_cannot_be_read_stays_as_it_was() {
+    let folder = notes();
+    let folder = folder.path();
+    write(
+        folder,
+        "notes/more.jsonl",
+        "{\"id\": \"m1\", \"text\": \"a loan\"}\n",
+    );
+    run(folder, &SYNC);
+    fs::write(folder.join("notes/bank.md"), b"\x7fELF\0\0\xff").unwrap();
+    fs::rename(
+        folder.join("notes/river.md"),
+        folder.join("notes/stream.md"),
+    )
+    .unwrap();
+    fs::write(
+        folder.join("notes/sub/boat.txt"),
+        b"the b\xf4at of the river",
+    )
+    .unwrap();
+    let outcome = becr(folder, &["sync", "live", "--on-error", "stop"]);
+    assert_eq!(outcome.code, Some(1));
+    assert!(
+        outcome.stderr.contains("bank.md") && outcome.stderr.contains(".becrignore"),
+        "{}",
+        outcome.stderr
+    );
+    let dry = run(folder, &["sync", "live", "--dry-run"]).stdout;
+    assert!(
+        dry.contains("- river.md\n") && !dry.contains("- bank.md"),
+        "{dry}"
+    );
+    let outcome = run(folder, &["sync", "live"]);
+    assert_eq!(
+        outcome.stdout,
+        "live: 1 added, 1 changed, 1 removed, 1 unchanged\n"
+    );
+    for said in [
+        "1 document of files that could not be read",
+        "bank.md: not text",
+        "converted 1 to UTF-8: windows-1252",
+    ] {
+        assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+    }
+    assert_eq!(ids(folder), ["bank.md", "m1", "stream.md", "sub/boat.txt"]);
+    // Of a collection with a fault, any document may be in the line that was skipped; of a file that is gone, none.
+    fs::write(
+        folder.join("notes/more.jsonl"),
+        "{\"id\": \"m2\", \"text\": \"x\"}\n{\n",
+    )
+    .unwrap();
+    fs::remove_file(folder.join("notes/stream.md")).unwrap();
+    let done = summary(folder, &["sync", "live"]);
+    assert_eq!(done["kept"], serde_json::json!(["bank.md", "m1"]));
+    assert_eq!(ids(folder), ["bank.md", "m1", "m2", "sub/boat.txt"]);
+    write(
+        folder,
+        "notes/more.jsonl",
+        "{\"id\": \"m2\", \"text\": \"x\"}\n",
+    );
+    fs::remove_file(folder.join("notes/bank.md")).unwrap();
+    assert_eq!(summary(folder, &["sync", "live"])["removed"], 2);
+}
+
+/// What is below a folder that cannot be listed stays, too.
+#[cfg(unix)]
+#[test]
+fn a_locked_folder_keeps_its_documents() {
+    use std::os::unix::fs::PermissionsExt;
     let folder = notes();
     let folder = folder.path();
     run(folder, &SYNC);
-    fs::write(folder.join("notes/bank.md"), b"caf\xe9").unwrap();
-    fs::remove_file(folder.join("notes/river.md")).unwrap();
-    let outcome = becr(folder, &["sync", "live"]);
-    assert_eq!(outcome.code, Some(1));
-    assert!(
-        outcome.stderr.contains("bank.md") && outcome.stderr.contains("--on-error skip"),
-        "{}",
-        outcome.stderr
-    );
-    let outcome = run(folder, &["sync", "live", "--on-error", "skip"]);
-    assert!(
-        outcome.stderr.contains("2 documents") && outcome.stderr.contains("kept"),
-        "{}",
-        outcome.stderr
-    );
-    assert_eq!(ids(folder).len(), 3);
-    write(folder, "notes/bank.md", "money");
-    assert_eq!(summary(folder, &["sync", "live"])["removed"], 1);
+    let set = |mode| {
+        let rights = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.join("notes/sub"), rights).unwrap();
+    };
+    set(0);
+    // The superuser lists any folder.
+    if fs::read_dir(folder.join("notes/sub")).is_err() {
+        fs::remove_file(folder.join("notes/river.md")).unwrap();
+        let done = summary(folder, &["sync", "live"]);
+        assert_eq!(done["kept"], serde_json::json!(["sub/boat.txt"]));
+        assert_eq!(ids(folder), ["bank.md", "sub/boat.txt"]);
+    }
+    set(0o755);
 }

@@ -47,25 +47,49 @@ fn notes_in_a_deterministic_order() {
 
 #[test]
 fn bad_notes() {
-    let stopped = read("n.txt", b"ok\nbad \xff byte\n");
+    let stopped = read("n.txt", b"ok\nbad \xff\0 byte\n");
     assert_eq!(
         stopped.error(),
-        "n.txt:2: not UTF-8: byte 0xff at column 5; convert the file with iconv"
+        "n.txt: not text: byte 0x00 at offset 8; a line in .becrignore leaves the file out"
     );
-    assert_eq!(
-        read_skipping("n.txt", b"ok\nbad \xff byte\n").report.faults["not UTF-8"],
-        1
-    );
-    assert!(
-        read("n.md", b"\xef\xbb\xbfx\n\n\xff")
-            .error()
-            .starts_with("n.md:3: not UTF-8: byte 0xff at column 1")
-    );
+    let skipped = read_skipping("n.txt", b"ok\nbad \xff\0 byte\n").report;
+    assert_eq!(skipped.faults["not text"], 1);
+    assert!(skipped.to_string().contains(".becrignore"), "{skipped}");
     let packed = gzip("words ".repeat(5000).as_bytes());
     assert!(
         read("n.txt.gz", &packed[..40])
             .error()
             .contains("n.txt.gz: truncated")
+    );
+}
+
+#[test]
+fn text_of_other_encodings_is_converted_and_counted() {
+    let files = Files::new(&[
+        ("n/a.txt", b"un caf\xe9 cr\xe8me".as_slice()),
+        ("n/c.md", b"\xff\xfe#\0 \0o\0w\0l\0"),
+        ("n/d.org", b"* Gr\xfc\xdfe aus K\xf6ln\n"),
+        ("n/e.txt", "plain é".as_bytes()),
+    ]);
+    let outcome = files.read(&["n"], &CorpusOptions::default());
+    assert_eq!(outcome.error, None);
+    let titles: Vec<&str> = outcome
+        .documents
+        .iter()
+        .map(|it| it.title.as_str())
+        .collect();
+    assert_eq!(titles[1..3], ["owl", "Grüße aus Köln"]);
+    assert_eq!(outcome.documents[0].text, "un café crème");
+    assert_eq!(outcome.report.converted["windows-1252"], 2);
+    assert_eq!(outcome.report.converted["UTF-16LE"], 1);
+    let report = outcome.report.to_string();
+    assert!(
+        report.contains("converted 2 to UTF-8: windows-1252"),
+        "{report}"
+    );
+    assert!(
+        report.contains("d.org") && !report.contains("e.txt"),
+        "{report}"
     );
 }
 
