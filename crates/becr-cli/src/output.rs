@@ -123,6 +123,21 @@ pub fn note_report(report: &impl std::fmt::Display) {
     }
 }
 
+/// Says what was left out of a corpus: in short, or with every file.
+pub(crate) fn note_left_out(report: &becr::corpus::SkipReport, all: bool) {
+    note_report(report);
+    if !report.is_cut() {
+        return;
+    }
+    if !all {
+        note("(--list-left-out names all of these files)");
+        return;
+    }
+    for (rule, names) in &report.files {
+        note(format_args!("all files: {rule}\n  {}", names.join("\n  ")));
+    }
+}
+
 /// A number of things: `1 document`, `2 documents`.
 pub(crate) fn several(count: u64, one: &str) -> String {
     format!("{count} {}", noun(count, one))

@@ -73,6 +73,12 @@ pub(crate) fn decode_note(bytes: &[u8]) -> Result<(Cow<'_, str>, Option<&'static
 /// What UTF-8 with a few bad bytes is said to be.
 const DAMAGED: &str = "UTF-8 with bytes that are not";
 
+/// Whether the beginning of a file looks like text.
+pub(crate) fn looks_like_text(head: &[u8]) -> bool {
+    // A character may be cut at the end of what was read.
+    !head.is_empty() && decode_note(head).is_ok_and(|(text, _)| !text.contains('\0'))
+}
+
 /// UTF-16 without a mark: in texts of the alphabets of Europe most letters have a zero in the same half.
 fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(PRESCAN) & !1];

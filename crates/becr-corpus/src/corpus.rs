@@ -170,7 +170,10 @@ impl Corpus {
             }
         };
         let size = source.size.unwrap_or_default();
-        let told = Format::detect(&source.path, input.head());
+        let told = match source.folder {
+            Some(_) => Format::detect_in_folder(&source.path, input.head()),
+            None => Format::detect(&source.path, input.head()),
+        };
         if source.folder.is_some() && source.format.is_some_and(|format| told != Some(format)) {
             self.report.add_file(OTHER_FILE, &source.path);
             self.finish(size);

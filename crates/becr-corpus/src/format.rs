@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::charset::looks_like_text;
+
 /// How a collection is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -15,7 +17,8 @@ pub enum Format {
     TrecSgml,
     /// Web crawls: ClueWeb09's WARC/0.18 and standard WARC/1.x.
     Warc,
-    /// Files of their own: `.txt`, `.md`, `.html`, `.org`, `.rst`, `.docx` and source code, usually a folder of them.
+    /// Files of their own: `.txt`, `.md`, `.html`, `.org`, `.rst`, `.docx`, `.ipynb`, `.eml`, `.csv`, `.log`, source code and text
+    /// files without an ending, usually a folder of them.
     Folder,
 }
 
@@ -26,6 +29,34 @@ const SOURCES: [&str; 59] = [
     "java", "jl", "js", "jsx", "kt", "lisp", "lua", "m", "ml", "mli", "nim", "nix", "pas", "php",
     "pl", "pm", "ps1", "py", "r", "rb", "rs", "scala", "scm", "scss", "sh", "sql", "swift", "tex",
     "ts", "tsx", "vim", "zig",
+];
+
+/// Names of text files, whatever comes behind a dot or a dash: `README.Debian`, `LICENSE-MIT`.
+const TEXTS: [&str; 24] = [
+    "authors",
+    "bugs",
+    "changelog",
+    "changes",
+    "contributing",
+    "contributors",
+    "copying",
+    "copyright",
+    "credits",
+    "faq",
+    "hacking",
+    "history",
+    "install",
+    "licence",
+    "license",
+    "maintainers",
+    "manifest",
+    "news",
+    "notice",
+    "readme",
+    "release",
+    "thanks",
+    "todo",
+    "upgrading",
 ];
 
 impl Format {
@@ -54,6 +85,17 @@ impl Format {
         Self::of_content(head)
             .or_else(|| Self::of_name(path))
             .or_else(|| Self::guess(begin(head)))
+            .or_else(|| Self::detect_in_folder(path, head))
+    }
+
+    /// The same for a file that was found in a folder: text without an ending is a note, whatever stands in its first line.
+    pub(crate) fn detect_in_folder(path: &Path, head: &[u8]) -> Option<Self> {
+        Self::of_content(head)
+            .or_else(|| Self::of_name(path))
+            .or_else(|| {
+                let is_text = is_text_by_name(path) && looks_like_text(head);
+                is_text.then_some(Self::Folder)
+            })
     }
 
     /// The format that the first bytes of a file tell beyond doubt.
@@ -73,18 +115,14 @@ impl Format {
 
     /// The format a file name stands for, compression suffixes aside.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-        let name = [".gz", ".zst", ".z"]
-            .iter()
-            .find_map(|suffix| name.strip_suffix(suffix))
-            .unwrap_or(&name);
+        let name = uncompressed(path)?;
         match name.rsplit_once('.')?.1 {
             "jsonl" | "json" | "ndjson" => Some(Self::Jsonl),
             "tsv" => Some(Self::MsMarco),
             "sgml" | "sgm" | "trec" => Some(Self::TrecSgml),
             "warc" => Some(Self::Warc),
             "txt" | "text" | "md" | "markdown" | "html" | "htm" | "xhtml" | "org" | "rst"
-            | "docx" => Some(Self::Folder),
+            | "docx" | "ipynb" | "eml" | "csv" | "log" => Some(Self::Folder),
             extension if SOURCES.contains(&extension) => Some(Self::Folder),
             _ => None,
         }
@@ -98,6 +136,24 @@ impl Format {
             _ => None,
         }
     }
+}
+
+/// A file's name in lower case without the suffix of its compression.
+fn uncompressed(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let suffix = [".gz", ".zst", ".z"]
+        .into_iter()
+        .find(|suffix| name.ends_with(suffix));
+    Some(name[..name.len() - suffix.map_or(0, str::len)].to_owned())
+}
+
+/// Whether a name is one that text files have: without an ending, or one of [`TEXTS`].
+fn is_text_by_name(path: &Path) -> bool {
+    let Some(name) = uncompressed(path) else {
+        return false;
+    };
+    let stem = name.split(['.', '-', '_']).next().unwrap_or_default();
+    !name.contains('.') || TEXTS.contains(&stem)
 }
 
 /// The beginning of a file without byte order mark and blanks.

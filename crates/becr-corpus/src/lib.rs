@@ -22,6 +22,7 @@
 mod charset;
 mod corpus;
 mod docx;
+mod eml;
 mod error;
 mod flow;
 mod format;
@@ -30,6 +31,7 @@ mod hashed;
 mod html;
 mod http;
 mod input;
+mod ipynb;
 mod json;
 mod jsonl;
 mod lines;

@@ -1,13 +1,16 @@
-//! Files that are a document each: plain text, Markdown, HTML, Org, reStructuredText, Word, source code.
+//! Files that are a document each: plain text, Markdown, HTML, Org, reStructuredText, Word, notebooks, letters, source code.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
 use crate::charset::{decode_note, decode_page};
 use crate::docx;
+use crate::eml::letter;
 use crate::error::{ErrorKind, Fault, Place};
 use crate::html;
 use crate::input::Input;
+use crate::ipynb::notebook;
 use crate::lines::LONGEST;
 use crate::markdown::markdown;
 use crate::org::org;
@@ -31,6 +34,8 @@ enum Kind {
     Org,
     Restructured,
     Docx,
+    Notebook,
+    Letter,
     /// Read as it stands; its title is its whole name, since the ending says much of it.
     Source,
 }
@@ -50,6 +55,8 @@ impl Note {
             "org" => Kind::Org,
             "rst" => Kind::Restructured,
             "docx" => Kind::Docx,
+            "ipynb" => Kind::Notebook,
+            "eml" => Kind::Letter,
             "" | "txt" | "text" => Kind::Plain,
             _ => Kind::Source,
         };
@@ -103,6 +110,8 @@ impl Note {
             Kind::Markdown => markdown(&decoded()?),
             Kind::Org => org(&decoded()?),
             Kind::Restructured => restructured(&decoded()?),
+            Kind::Notebook => notebook(&decoded()?).map_err(whole)?,
+            Kind::Letter => letter(&bytes),
             Kind::Docx => docx::read(&bytes, self.limit).map_err(whole)?,
             Kind::Plain => (String::new(), decoded()?.trim().to_owned()),
             Kind::Source => (name(&self.id).to_owned(), decoded()?.trim().to_owned()),
@@ -112,6 +121,7 @@ impl Note {
         } else {
             title
         };
+        let text = with_path(text, &title, &self.id);
         Ok(Found {
             place: Place::File,
             content: Content::Document(Document {
@@ -132,6 +142,30 @@ impl Records for Note {
     }
 }
 
+/// The text, with the path as its last line where a word of the path is neither in the text nor in the title: who searches for
+/// a word of a file's name finds the file.
+fn with_path(mut text: String, title: &str, id: &str) -> String {
+    let path = uncompressed(id);
+    let named = path.strip_suffix(extension(id)).unwrap_or(path);
+    let missing = {
+        let known: HashSet<String> = words(title).chain(words(&text)).collect();
+        words(named).any(|word| !known.contains(&word))
+    };
+    if missing {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(path);
+    }
+    text
+}
+
+/// Words in lower case, as far as this takes.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
 /// The file name without folders and compression suffix.
 fn name(id: &str) -> &str {
     uncompressed(id.rsplit('/').next().unwrap_or(id))
@@ -144,7 +178,7 @@ fn stem(id: &str) -> &str {
 }
 
 fn extension(id: &str) -> &str {
-    uncompressed(id)
+    name(id)
         .rsplit_once('.')
         .map_or("", |(_, extension)| extension)
 }
@@ -165,6 +199,19 @@ mod tests {
         assert_eq!(stem("a/b.c/My note.v2.md"), "My note.v2");
         assert_eq!(stem("x.txt.gz"), "x");
         assert_eq!(extension("a/x.md.zst"), "md");
-        assert_eq!(extension("a.b/readme"), "b/readme");
+        assert_eq!(extension("a.b/readme"), "");
+    }
+
+    #[test]
+    fn words_of_the_path_are_words_of_the_document() {
+        for (text, title, id, expected) in [
+            ("x", "Owls", "a/barn-owls.md", "x\n\na/barn-owls.md"),
+            ("A barn.", "Owls", "a/barn_owls.md.gz", "A barn."),
+            ("", "README", "README", ""),
+            ("", "", "b.md", "b.md"),
+            ("x", "Owls", "md.d/owls.md", "x\n\nmd.d/owls.md"),
+        ] {
+            assert_eq!(with_path(text.to_owned(), title, id), expected, "{id}");
+        }
     }
 }

@@ -16,8 +16,10 @@ pub enum OnError {
     Skip,
 }
 
-/// How many files are named for each rule by which they were left out.
-const NAMES: usize = 20;
+/// How many files are shown of each rule by which they were left out.
+const SHOWN: usize = 20;
+/// How many are remembered.
+const NAMES: usize = 100_000;
 /// How many faults are remembered word for word.
 const EXAMPLES: usize = 5;
 
@@ -37,7 +39,7 @@ pub struct SkipReport {
     /// What was left out on purpose, by rule: documents under the spam threshold, web records that are no pages,
     /// files of a folder that hold no documents.
     pub left_out: BTreeMap<&'static str, u64>,
-    /// The first few files among these, by rule or encoding.
+    /// The files among these, by rule or encoding. A report as text names the first twenty of each.
     pub files: BTreeMap<&'static str, Vec<String>>,
 }
 
@@ -49,13 +51,19 @@ impl SkipReport {
 
     fn write_names(&self, f: &mut fmt::Formatter<'_>, rule: &str, count: u64) -> fmt::Result {
         let names = self.files.get(rule).map_or(&[][..], Vec::as_slice);
-        for name in names {
+        let shown = &names[..names.len().min(SHOWN)];
+        for name in shown {
             writeln!(f, "  {name}")?;
         }
-        if !names.is_empty() && (names.len() as u64) < count {
-            writeln!(f, "  and {} more", count - names.len() as u64)?;
+        if !shown.is_empty() && (shown.len() as u64) < count {
+            writeln!(f, "  and {} more", count - shown.len() as u64)?;
         }
         Ok(())
+    }
+
+    /// Whether the text of the report leaves names out.
+    pub fn is_cut(&self) -> bool {
+        self.files.values().any(|names| names.len() > SHOWN)
     }
 
     pub(crate) fn add_fault(&mut self, error: &CorpusError) {

@@ -130,12 +130,14 @@ impl Finder<'_> {
     fn may_hold(&self, path: &Path) -> Result<bool, CorpusError> {
         match self.format {
             Some(Format::TrecSgml | Format::Warc) => Ok(true),
-            Some(by_name) => Ok(Format::of_name(path) == Some(by_name)),
+            Some(by_name) if Format::of_name(path) == Some(by_name) => Ok(true),
             None if Format::of_name(path).is_some() => Ok(true),
-            None => {
+            None | Some(Format::Folder) => {
                 let input = Input::open(path, Progress::default())?;
-                Ok(Format::of_content(input.head()).is_some())
+                let told = Format::detect_in_folder(path, input.head());
+                Ok(told.is_some() && (self.format.is_none() || told == self.format))
             }
+            Some(_) => Ok(false),
         }
     }
 

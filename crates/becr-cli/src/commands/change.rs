@@ -162,7 +162,7 @@ pub(crate) fn put(args: &PutArgs, existing: Existing) -> anyhow::Result<ExitCode
     let before = index.unweighted()?;
     let changed = index.add(documents, existing, &stages);
     stages.clear();
-    output::note_report(&corpus.skipped());
+    args.corpus.note(&corpus.skipped());
     if index.unweighted()? != before {
         super::index::note_unweighted(&index)?;
     }

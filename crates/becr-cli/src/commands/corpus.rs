@@ -4,7 +4,7 @@ use crate::output;
 use anyhow::Context;
 use becr_corpus::{
     Corpus, CorpusError, CorpusOptions, Folder, Format, Queries, Query, QueryOptions, SideFiles,
-    TopicField, read_queries,
+    SkipReport, TopicField, read_queries,
 };
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,9 @@ pub(crate) struct CorpusArgs {
     /// What to do with a document that cannot be read: stop, or skip it and report how many were skipped.
     #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
     on_error: OnError,
+    /// Name every file that was left out; twenty of each kind are named otherwise.
+    #[arg(long)]
+    list_left_out: bool,
     /// PageRank by document id, one `id score` a line: becomes the feature `pagerank`.
     #[arg(long, value_name = "FILE")]
     pagerank: Option<PathBuf>,
@@ -74,6 +77,11 @@ impl CorpusArgs {
 
     pub(crate) fn reads_stdin(&self) -> bool {
         self.corpus.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Says what was left out.
+    pub(crate) fn note(&self, report: &SkipReport) {
+        output::note_left_out(report, self.list_left_out);
     }
 
     /// Opens the corpus.

@@ -234,7 +234,7 @@ fn build(
     stages.clear();
     let seconds = stages.seconds();
     let skipped = corpus.skipped();
-    output::note_report(&skipped);
+    args.corpus.note(&skipped);
     let (index, built) = built?;
     note_unweighted(&index)?;
     Ok((built, skipped.total_faults(), seconds))

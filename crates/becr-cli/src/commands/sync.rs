@@ -3,10 +3,11 @@
 use super::corpus::OnError;
 use crate::{backend, models, output, progress};
 use anyhow::anyhow;
-use becr::corpus::{Corpus, CorpusOptions};
+use becr::corpus::{Corpus, CorpusOptions, SkipReport};
 use becr::{Build, Changed, Folder, Index, IndexError, OpenOptions, SyncOptions, SyncReport};
 use becr_index::manifest::Manifest;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     model: Option<PathBuf>,
     #[command(flatten)]
     backend: backend::Args,
+    /// Name every file that was left out; twenty of each kind are named otherwise.
+    #[arg(long)]
+    list_left_out: bool,
     /// Print what was done as JSON.
     #[arg(long)]
     json: bool,
@@ -79,6 +83,8 @@ struct Summary<'a> {
     removed: u64,
     /// Files that could not be read.
     skipped: u64,
+    /// Files that are no documents, by the rule that left them out.
+    left_out: BTreeMap<&'a str, &'a [String]>,
 }
 
 impl Args {
@@ -103,7 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         true => build(args)?,
         false => sync(args)?,
     };
-    output::note_report(&report.skipped);
+    output::note_left_out(&report.skipped, args.list_left_out);
     print(args, &report, is_new)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -194,6 +200,14 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
     Ok(report)
 }
 
+fn left_out(report: &SkipReport) -> BTreeMap<&str, &[String]> {
+    let rules = report.files.iter();
+    let rules = rules.filter(|(rule, _)| report.left_out.contains_key(*rule));
+    rules
+        .map(|(rule, names)| (*rule, names.as_slice()))
+        .collect()
+}
+
 /// Whether a build of this index was interrupted, or is under way.
 fn is_begun(index: &Path) -> bool {
     matches!(
@@ -218,6 +232,7 @@ fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {
             unchanged: difference.unchanged,
             removed: changed.deleted,
             skipped: report.skipped.total_faults(),
+            left_out: left_out(&report.skipped),
         });
     }
     let mut out = output::stdout();

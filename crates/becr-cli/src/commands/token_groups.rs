@@ -196,7 +196,8 @@ pub(crate) fn run(command: &Command) -> anyhow::Result<ExitCode> {
 }
 
 fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Result<u64> {
-    let mut corpus = corpus.open()?;
+    let source = corpus;
+    let mut corpus = source.open()?;
     let stages = progress::Stages::reading(&corpus);
     stages.begin(Stage::Counting, None);
     let mut counter = Counter::new(options);
@@ -208,7 +209,7 @@ fn count(corpus: &CorpusArgs, options: &CountOptions, out: &Path) -> anyhow::Res
         stages.advance(1);
     }
     stages.clear();
-    output::note_report(&corpus.skipped());
+    source.note(&corpus.skipped());
     counter.finish(out)?;
     Ok(documents)
 }

@@ -23,11 +23,19 @@ fn notes_in_a_deterministic_order() {
         outcome.documents,
         [
             document("a note.txt", "a note", "plain words"),
-            document("b.md", "Owls", "They hunt mice."),
+            document("b.md", "Owls", "They hunt mice.\n\nb.md"),
             document("empty.txt", "empty", ""),
-            document("sub/heading.htm", "A heading", "A heading\n\ntext"),
-            document("sub/packed.txt.gz", "packed", "packed note"),
-            document("sub/page.html", "Page", "café"),
+            document(
+                "sub/heading.htm",
+                "A heading",
+                "A heading\n\ntext\n\nsub/heading.htm"
+            ),
+            document(
+                "sub/packed.txt.gz",
+                "packed",
+                "packed note\n\nsub/packed.txt"
+            ),
+            document("sub/page.html", "Page", "café\n\nsub/page.html"),
         ]
     );
     assert_eq!(
@@ -41,7 +49,7 @@ fn notes_in_a_deterministic_order() {
     assert!(outcome.report.to_string().contains("picture.png"));
     assert_eq!(
         read("single.md", b"# T\nx").documents,
-        [document("single.md", "T", "x")]
+        [document("single.md", "T", "x\n\nsingle.md")]
     );
 }
 
@@ -162,14 +170,13 @@ fn a_folder_of_all_sorts() {
     ]);
     let outcome = files.read(&["all"], &CorpusOptions::default());
     assert_eq!(outcome.error, None);
-    let expected = ["1", "a.md", "b.md", "c.md", "2", "w1"];
+    let expected = ["1", "Makefile", "a.md", "b.md", "c.md", "2", "w1"];
     assert_eq!(outcome.ids(), expected);
     let report = outcome.report.to_string();
     for name in [
         "2.json",
         "3.json",
         "4.json",
-        "Makefile",
         "all/notes.becr\n",
         "notes.becr.partial",
     ] {
@@ -320,10 +327,10 @@ fn other_kinds_of_notes() {
     assert_eq!(
         outcome.documents,
         [
-            document("a.org", "Owls", "Food\n\nmice"),
-            document("b.rst", "Owls", "hunt mice"),
+            document("a.org", "Owls", "Food\n\nmice\n\na.org"),
+            document("b.rst", "Owls", "hunt mice\n\nb.rst"),
             document("c.RS", "c.RS", "fn main() {}"),
-            document("d.md", "On owls", "Barn\n\nhunt"),
+            document("d.md", "On owls", "Barn\n\nhunt\n\nd.md"),
         ]
     );
     let report = outcome.report.to_string();
@@ -331,5 +338,74 @@ fn other_kinds_of_notes() {
     assert!(
         report.contains("`pdftotext`") && report.contains("f.pdf"),
         "{report}"
+    );
+}
+
+#[test]
+fn texts_without_an_ending_letters_notebooks_tables_and_logs_are_documents() {
+    let files = Files::new(&[
+        ("n/FAQ", b"Why?\tBecause.\n".as_slice()),
+        ("n/LICENSE-MIT", b"MIT\n"),
+        ("n/NEWS.Debian", b"news of it"),
+        ("n/README", b"{read} me"),
+        ("n/a.log", b"2024 error EADDRINUSE"),
+        ("n/b.csv", b"name,size\n\"barn owl\",3\n"),
+        (
+            "n/c.eml",
+            b"Subject: =?utf-8?Q?Caf=C3=A9?=\nFrom: me\n\ntonight",
+        ),
+        (
+            "n/d.ipynb",
+            br##"{"cells": [{"cell_type": "markdown", "source": "# Owls\nhunt"}]}"##,
+        ),
+        ("n/program", b"\x7fELF\x02\0\0"),
+        ("n/LICENSE.png", b"\x89PNG\0\0"),
+        ("n/data.bin", b"text, but of what?"),
+    ]);
+    for format in [None, Some(Format::Folder)] {
+        let options = CorpusOptions {
+            format,
+            ..CorpusOptions::default()
+        };
+        let outcome = files.read(&["n"], &options);
+        assert_eq!(outcome.error, None);
+        assert_eq!(
+            outcome.documents,
+            [
+                document("FAQ", "FAQ", "Why?\tBecause."),
+                document("LICENSE-MIT", "LICENSE-MIT", "MIT"),
+                document("NEWS.Debian", "NEWS.Debian", "news of it"),
+                document("README", "README", "{read} me"),
+                document("a.log", "a.log", "2024 error EADDRINUSE"),
+                document("b.csv", "b.csv", "name,size\n\"barn owl\",3"),
+                document("c.eml", "Café", "From: me\n\ntonight\n\nc.eml"),
+                document("d.ipynb", "Owls", "hunt\n\nd.ipynb"),
+            ]
+        );
+        assert_eq!(
+            outcome.report.left_out["file of another kind in a folder"],
+            3
+        );
+    }
+    assert_eq!(read("README", b"read me").ids(), ["README"]);
+}
+
+#[test]
+fn more_than_twenty_files_that_are_left_out_are_all_remembered() {
+    let names: Vec<String> = (0..25).map(|n| format!("n/{n:02}.png")).collect();
+    let mut all: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), &b"\x89PNG"[..]))
+        .collect();
+    all.push(("n/a.md", b"x"));
+    let report = Files::new(&all)
+        .read(&["n"], &CorpusOptions::default())
+        .report;
+    assert!(report.is_cut());
+    assert_eq!(report.files["file of another kind in a folder"].len(), 25);
+    let text = report.to_string();
+    assert!(
+        text.contains("19.png") && text.contains("and 5 more") && !text.contains("20.png"),
+        "{text}"
     );
 }

@@ -152,11 +152,11 @@ fn the_report_reads_well() {
 
 #[test]
 fn an_unknown_format_says_how_the_file_begins() {
-    let outcome = read("mystery", b"hello there");
+    let outcome = read("mystery.bin", b"hello there");
     assert!(
         outcome
             .error()
-            .starts_with("mystery: cannot tell the format"),
+            .starts_with("mystery.bin: cannot tell the format"),
         "{}",
         outcome.error()
     );

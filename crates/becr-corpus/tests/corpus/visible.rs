@@ -97,8 +97,8 @@ fn check(name: &str, case: &Case, marks: &[&str]) -> Result<(), String> {
     let seen = words(&case.seen);
     let lost: Vec<&String> = seen.difference(&found).collect();
     let shown: Vec<&String> = case.unseen.intersection(&found).collect();
-    // Its name stands in for a title.
-    let is_mark = |word: &str| word == "x" || marks.contains(&word);
+    // Its name stands in for a title, or is the last line.
+    let is_mark = |word: &str| name.split('.').any(|part| part == word) || marks.contains(&word);
     let own = |word: &&String| !seen.contains(*word) && !is_mark(word);
     let others: Vec<&String> = found.iter().filter(own).collect();
     match (lost.as_slice(), shown.as_slice(), others.as_slice()) {
