@@ -11,6 +11,9 @@ pub struct Folder {
     /// What its ids begin with, so that two folders may each hold a `README.md`. A folder alone needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Whether links in it to files elsewhere are read. Otherwise no file outside of it becomes a document.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follow_links: bool,
 }
 
 impl Folder {
@@ -19,6 +22,7 @@ impl Folder {
         Self {
             path: path.into(),
             name: None,
+            follow_links: false,
         }
     }
 
@@ -105,6 +109,7 @@ mod tests {
         let folder = Folder {
             path: "/home/me/work".into(),
             name: Some("work".into()),
+            follow_links: false,
         };
         assert_eq!(folder.id(Path::new("sub/a.md")), "work/sub/a.md");
         let file = folder.file("work/sub/a.md").unwrap();

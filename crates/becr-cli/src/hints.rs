@@ -28,6 +28,7 @@ fn of_library(error: &Error) -> Option<Cow<'static, str>> {
         Error::InCluster(_) => Some("`becr export INDEX redis://…` takes its place, in one step"),
         Error::NoFolders(_) => Some("`becr sync INDEX FOLDER…`"),
         Error::Others { .. } => Some("--remove-others removes them; with --dry-run it names them"),
+        Error::Loss { .. } => Some("--allow-removal removes them; with --dry-run it names them"),
         Error::AllVanished { .. } => Some("--allow-empty removes them"),
         Error::Corpus(error) => return of_corpus(error),
         Error::ModelOfIndex { .. } => Some("name its directory with --model"),

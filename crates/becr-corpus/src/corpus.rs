@@ -37,6 +37,8 @@ pub struct CorpusOptions {
     pub check_duplicates: bool,
     /// Whether a folder without documents is read as such, instead of being an error.
     pub allow_empty: bool,
+    /// Whether links in a folder to files outside of it are read.
+    pub follow_links: bool,
     /// Scores by document id that become features.
     pub side: SideFiles,
 }
@@ -48,6 +50,7 @@ impl Default for CorpusOptions {
             on_error: OnError::Stop,
             check_duplicates: true,
             allow_empty: false,
+            follow_links: false,
             side: SideFiles::default(),
         }
     }
@@ -62,6 +65,8 @@ pub struct Corpus {
     current: Option<Open>,
     on_error: OnError,
     seen: Option<HashSet<u128, BuildHasherDefault<AlreadyHashed>>>,
+    /// Contents of the files of folders that are a document each.
+    contents: HashSet<u128, BuildHasherDefault<AlreadyHashed>>,
     side: SideScores,
     report: SkipReport,
     unread: Unread,
@@ -110,6 +115,7 @@ impl Corpus {
             format: options.format,
             on_error: options.on_error,
             allow_empty: options.allow_empty,
+            follow_links: options.follow_links,
             report: &mut report,
             unread: &mut unread,
         })?;
@@ -123,6 +129,7 @@ impl Corpus {
             current: None,
             on_error: options.on_error,
             seen: options.check_duplicates.then(HashSet::default),
+            contents: HashSet::default(),
             side,
             report,
             unread,
@@ -237,6 +244,16 @@ impl Corpus {
         Ok(Some(document))
     }
 
+    /// Whether a file of a folder has the bytes of one before it.
+    fn is_copy(&mut self, found: &Found) -> bool {
+        let in_folder = self
+            .current
+            .as_ref()
+            .is_some_and(|open| open.folder.is_some());
+        let content = found.bytes.filter(|_| in_folder);
+        content.is_some_and(|content| !self.contents.insert(content))
+    }
+
     /// Real collections have documents without a word. They are kept, so that ids in runs and judgements stay
     /// known, and the caller is told.
     fn remark_if_empty(
@@ -300,11 +317,19 @@ impl Iterator for Corpus {
                 }
                 Some(Ok(found)) => {
                     let path = std::mem::take(&mut open.path);
-                    if let Some(encoding) = found.converted {
-                        self.report.add_converted(encoding, &path);
-                    }
                     let place = found.place;
-                    let result = self.accept(found).map_err(|fault| fault.at(&path));
+                    let result = match self.is_copy(&found) {
+                        true => {
+                            self.report.add_file(COPY, &path);
+                            Ok(None)
+                        }
+                        false => {
+                            if let Some(encoding) = found.converted {
+                                self.report.add_converted(encoding, &path);
+                            }
+                            self.accept(found).map_err(|fault| fault.at(&path))
+                        }
+                    };
                     self.remark_if_empty(&result, &path, place);
                     if let Some(open) = &mut self.current {
                         open.path = path;
@@ -335,6 +360,7 @@ impl Iterator for Corpus {
     }
 }
 
+const COPY: &str = "copy of another file, byte for byte";
 const SPAM: &str = "document below the spam threshold";
 /// The longest id, in bytes, that an index takes.
 pub const MAX_ID_BYTES: usize = 4096;

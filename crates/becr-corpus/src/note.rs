@@ -17,6 +17,7 @@ use crate::org::org;
 use crate::records::{Content, Found, Records};
 use crate::restructured::restructured;
 use becr_basics::{Document, Folder};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The one document of a file.
 pub(crate) struct Note {
@@ -131,6 +132,7 @@ impl Note {
                 ..Document::default()
             }),
             converted,
+            bytes: (!bytes.trim_ascii().is_empty()).then(|| xxh3_128(&bytes)),
         })
     }
 }

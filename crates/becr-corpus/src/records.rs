@@ -11,6 +11,8 @@ pub(crate) struct Found {
     pub(crate) content: Content,
     /// The encoding that the text was converted from.
     pub(crate) converted: Option<&'static str>,
+    /// A hash of the file's bytes, where the file is one document and has any.
+    pub(crate) bytes: Option<u128>,
 }
 
 /// What a record holds.
@@ -27,6 +29,7 @@ impl Found {
             place: Place::Line(line),
             content: Content::Document(document),
             converted: None,
+            bytes: None,
         }
     }
 }

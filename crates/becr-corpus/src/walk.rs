@@ -1,5 +1,6 @@
 //! From the paths a user gives to the files to read, in an order that does not depend on the file system.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -27,6 +28,8 @@ pub(crate) struct Source {
 }
 
 pub(crate) const OTHER_FILE: &str = "file of another kind in a folder";
+const LINK: &str = "link to a file of the same folder";
+const LINK_OUT: &str = "link that leads out of its folder";
 const INDEX: &str = "index of this program in a folder";
 const PDF: &str = "PDF in a folder; `pdftotext` makes texts of such files";
 const RULE: &str = "rule of an ignore file that cannot be understood";
@@ -41,6 +44,8 @@ pub(crate) struct Finder<'r> {
     pub(crate) on_error: OnError,
     /// Whether a folder without documents is no error.
     pub(crate) allow_empty: bool,
+    /// Whether links to files outside of a folder are read.
+    pub(crate) follow_links: bool,
     /// What was passed over, and why.
     pub(crate) report: &'r mut SkipReport,
     /// What could not be read.
@@ -60,7 +65,11 @@ impl Finder<'_> {
     /// All files to read. Several folders have names that their documents' ids begin with.
     pub(crate) fn sources(&mut self, paths: &[PathBuf]) -> Result<Vec<Source>, CorpusError> {
         let folders: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).cloned().collect();
-        let mut folders = Folder::together(&folders).into_iter();
+        let mut folders = Folder::together(&folders);
+        for folder in &mut folders {
+            folder.follow_links = self.follow_links;
+        }
+        let mut folders = folders.into_iter();
         let mut sources = Vec::new();
         for path in paths {
             if is_stdin(path) {
@@ -173,7 +182,8 @@ impl Finder<'_> {
             }
             match entry.path().metadata() {
                 Ok(metadata) if metadata.is_file() => {
-                    files.push((entry.into_path(), metadata.len()));
+                    let is_link = entry.path_is_symlink();
+                    files.push((entry.into_path(), metadata.len(), is_link));
                 }
                 Ok(_) => {}
                 // A link to nowhere is not a document.
@@ -184,7 +194,44 @@ impl Finder<'_> {
         indexes
             .try_iter()
             .for_each(|path| self.report.add_file(INDEX, &path));
-        Ok(files)
+        Ok(self.without_links(folder, files))
+    }
+
+    /// Takes out links to files that are there anyway, and those that lead out of the folder: a link that somebody else put
+    /// there must not make the contents of any file of this machine searchable. A link to a file of the folder that is
+    /// hidden or ignored is read, once.
+    fn without_links(
+        &mut self,
+        folder: &Folder,
+        files: Vec<(PathBuf, u64, bool)>,
+    ) -> Vec<(PathBuf, u64)> {
+        if files.iter().all(|(_, _, is_link)| !is_link) {
+            return files
+                .into_iter()
+                .map(|(path, size, _)| (path, size))
+                .collect();
+        }
+        let root = &folder.path;
+        let real = root.canonicalize().unwrap_or_else(|_| root.clone());
+        let inside = |path: &Path| real.join(path.strip_prefix(root).unwrap_or(path));
+        let plain = files.iter().filter(|(_, _, is_link)| !is_link);
+        let mut known: HashSet<PathBuf> = plain.map(|(path, _, _)| inside(path)).collect();
+        let mut kept = Vec::new();
+        for (path, size, is_link) in files {
+            if is_link {
+                let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+                if !folder.follow_links && !target.starts_with(&real) {
+                    self.report.add_file(LINK_OUT, &path);
+                    continue;
+                }
+                if !known.insert(target) {
+                    self.report.add_file(LINK, &path);
+                    continue;
+                }
+            }
+            kept.push((path, size));
+        }
+        kept
     }
 
     /// Counts what cannot be read and goes on, or stops with it.

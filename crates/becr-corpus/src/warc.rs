@@ -227,6 +227,7 @@ impl Records for Warc {
                                     place: record.place,
                                     content,
                                     converted: None,
+                                    bytes: None,
                                 })
                                 .map_err(|kind| Fault {
                                     place: record.place,

@@ -13,7 +13,7 @@ use crate::spool::{Spool, SpoolWriter};
 use crate::{Changed, Document, Existing, IndexError, IntoDocument, Observer, Stage, delete};
 use becr_lmdb::Snapshot;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// Documents that differ, inside an index that is being synced; what a killed sync left is written over by the next.
@@ -32,13 +32,36 @@ pub struct Difference {
     pub kept: Vec<String>,
     /// How many documents are the same.
     pub unchanged: u64,
+    /// The folders of ids that still have documents.
+    #[serde(skip)]
+    folders: HashSet<String>,
 }
 
 impl Difference {
+    /// Documents that are lost rather than moved: what vanished, but for those whose file's name is among the names of the
+    /// added ones; and the topmost folders that lost all of theirs, with how many. Folders are what stands in ids before a `/`.
+    pub fn lost(&self) -> (usize, Vec<(&str, usize)>) {
+        let name = |id: &'_ str| -> String { id.rsplit('/').next().unwrap_or(id).to_owned() };
+        let added: HashSet<String> = self.added.iter().map(|id| name(id)).collect();
+        let lost = self.vanished.iter().filter(|id| !added.contains(&name(id)));
+        let mut emptied: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut count = 0;
+        for id in lost {
+            count += 1;
+            let mut above = folders(id);
+            if let Some(folder) = above.find(|folder| !self.folders.contains(*folder)) {
+                *emptied.entry(folder).or_default() += 1;
+            }
+        }
+        (count, emptied.into_iter().collect())
+    }
+
     /// Takes documents that may still be there out of those that vanished.
     pub fn keep(&mut self, may_be_there: impl Fn(&str) -> bool) {
         let vanished = std::mem::take(&mut self.vanished);
-        let (kept, vanished) = vanished.into_iter().partition(|id| may_be_there(id));
+        let (kept, vanished): (Vec<_>, _) = vanished.into_iter().partition(|id| may_be_there(id));
+        self.folders
+            .extend(kept.iter().flat_map(|id| folders(id)).map(str::to_owned));
         self.vanished = vanished;
         self.kept = kept;
     }
@@ -47,6 +70,11 @@ impl Difference {
     pub fn before(&self) -> usize {
         self.changed.len() + self.vanished.len() + self.kept.len() + self.unchanged as usize
     }
+}
+
+/// The folders in an id, the topmost first.
+fn folders(id: &str) -> impl Iterator<Item = &str> {
+    id.match_indices('/').map(|(at, _)| &id[..at])
 }
 
 /// Compares a whole collection with what an index has, and changes nothing. `dir` is named in errors.
@@ -75,6 +103,11 @@ fn compare_each<D: IntoDocument>(
         let document = document?;
         observer.advance(1);
         check_stop(observer)?;
+        for folder in folders(&document.id) {
+            if !difference.folders.contains(folder) {
+                difference.folders.insert(folder.to_owned());
+            }
+        }
         match snapshot.number(&document.id)? {
             None => {
                 differs(&document)?;

@@ -109,6 +109,21 @@ pub enum Error {
         /// How many documents it has.
         count: usize,
     },
+    /// A sync would remove many documents at once.
+    #[error(
+        "{}: {count} of its {total} documents would be removed{}; a folder that is not mounted looks like that, so say that it \
+         is meant", index.display(), emptied(folder.as_deref())
+    )]
+    Loss {
+        /// The index.
+        index: PathBuf,
+        /// How many would be removed.
+        count: usize,
+        /// How many it has.
+        total: usize,
+        /// A folder that lost all of its documents.
+        folder: Option<String>,
+    },
     /// Texts that are to be ranked have more WordPieces than may be encoded for one query.
     #[error(
         "the texts have {tokens} WordPieces that are not encoded yet, at most {budget} are encoded for one query; send fewer \
@@ -148,6 +163,12 @@ impl From<becr_rank::RankError> for Error {
             error => Self::Rank(error),
         }
     }
+}
+
+fn emptied(folder: Option<&str>) -> String {
+    folder.map_or_else(String::new, |folder| {
+        format!(", all of \"{folder}\" among them")
+    })
 }
 
 impl Error {

@@ -18,6 +18,11 @@ pub struct SyncOptions {
     /// Remove documents that are in none of the folders also where these are not the folders of before. It is an error
     /// otherwise: they may have come from elsewhere.
     pub remove_others: bool,
+    /// Remove documents also where a subfolder has lost all of its own or the index more than half, which is an error
+    /// otherwise: [`Error::Loss`].
+    pub allow_removal: bool,
+    /// Read links to files outside of the folders. Remembered with them; `None` leaves it as it is.
+    pub follow_links: Option<bool>,
     /// What to do with a file that cannot be read. Where it is skipped, as it is by default, what the index has of it stays
     /// as it was, and everything else is brought in step.
     pub on_error: OnError,
@@ -29,6 +34,8 @@ impl Default for SyncOptions {
             dry_run: false,
             allow_empty: false,
             remove_others: false,
+            allow_removal: false,
+            follow_links: None,
             on_error: OnError::Skip,
         }
     }
@@ -77,11 +84,14 @@ impl Index {
     ) -> Result<SyncReport, Error> {
         self.check_changeable()?;
         let before = self.folders()?;
-        let folders = match folders {
+        let mut folders = match folders {
             [] if before.is_empty() => return Err(Error::NoFolders(self.path().to_owned())),
             [] => before.clone(),
             folders => named(folders, &before)?,
         };
+        for folder in &mut folders {
+            folder.follow_links = options.follow_links.unwrap_or(folder.follow_links);
+        }
         let mut corpus = Corpus::open_folders(
             &folders,
             &CorpusOptions {
@@ -90,7 +100,10 @@ impl Index {
                 ..CorpusOptions::default()
             },
         )?;
-        let is_same = folders == before;
+        let places = |folders: &[Folder]| -> Vec<PathBuf> {
+            folders.iter().map(|folder| folder.path.clone()).collect()
+        };
+        let is_same = places(&folders) == places(&before);
         let settle = |difference: &mut Difference, corpus: &Corpus| -> Result<(), Error> {
             difference.keep(|id| corpus.unread().may_hold(id));
             check(self.path(), difference, options, is_same)
@@ -175,8 +188,30 @@ fn check(
             example: example.clone(),
         });
     }
+    let (total, (lost, emptied)) = (difference.before(), difference.lost());
+    let share = |count: usize, least: f64| count as f64 >= least * total as f64;
+    let worst = emptied.into_iter().max_by_key(|(_, count)| *count);
+    let worst = worst.filter(|(_, count)| *count >= FEW_IN_FOLDER && share(*count, MUCH_IN_FOLDER));
+    let is_much = lost >= FEW && share(lost, MUCH);
+    if (worst.is_some() || is_much)
+        && !(options.allow_removal || options.remove_others || options.allow_empty)
+    {
+        return Err(Error::Loss {
+            index: index.to_owned(),
+            count: vanished.len(),
+            total,
+            folder: worst.map(|(folder, _)| folder.to_owned()),
+        });
+    }
     Ok(())
 }
+
+/// A subfolder that lost all of its documents is asked about from this share of the index's documents on, and from this many.
+const MUCH_IN_FOLDER: f64 = 0.1;
+const FEW_IN_FOLDER: usize = 2;
+/// Documents lost anywhere are asked about from this share on, and from this many.
+const MUCH: f64 = 0.5;
+const FEW: usize = 10;
 
 /// Folders as an index remembers them, for one that is built: to be read with [`Corpus::open_folders`] and given to
 /// [`Build::folders`](crate::Build::folders). [`Index::sync`] makes them by itself.
@@ -197,6 +232,7 @@ fn named(given: &[PathBuf], before: &[Folder]) -> Result<Vec<Folder>, Error> {
     for folder in &mut folders {
         if let Some(known) = before.iter().find(|known| known.path == folder.path) {
             folder.name.clone_from(&known.name);
+            folder.follow_links = known.follow_links;
         }
     }
     Ok(folders)

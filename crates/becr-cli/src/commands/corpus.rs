@@ -22,6 +22,9 @@ pub(crate) struct CorpusArgs {
     /// What to do with a document that cannot be read: stop, or skip it and report how many were skipped.
     #[arg(long, value_enum, default_value_t, env = "BECR_ON_ERROR")]
     on_error: OnError,
+    /// Read links in folders to files outside of them.
+    #[arg(long)]
+    follow_links: bool,
     /// Name every file that was left out; twenty of each kind are named otherwise.
     #[arg(long)]
     list_left_out: bool,
@@ -70,7 +73,13 @@ impl CorpusArgs {
         let is_plain = self.format.is_none() && self.pagerank.is_none() && self.spam.is_none();
         match is_plain && self.corpus.iter().all(|path| path.is_dir()) {
             // A path that cannot be remembered is read all the same.
-            true => becr::folders(&self.corpus).unwrap_or_default(),
+            true => {
+                let mut folders = becr::folders(&self.corpus).unwrap_or_default();
+                for folder in &mut folders {
+                    folder.follow_links = self.follow_links;
+                }
+                folders
+            }
             false => Vec::new(),
         }
     }
@@ -89,6 +98,7 @@ impl CorpusArgs {
         let options = CorpusOptions {
             format: self.format,
             on_error: self.on_error.into(),
+            follow_links: self.follow_links,
             side: SideFiles {
                 pagerank: self.pagerank.clone(),
                 spam: self.spam.clone(),

@@ -47,6 +47,13 @@ pub(crate) struct Args {
     /// Remove documents that are in none of the folders also where these are not the folders of before.
     #[arg(long)]
     remove_others: bool,
+    /// Remove documents also where a subfolder lost all of its own (a tenth of the index or more), or the index half of its
+    /// documents; it is an error otherwise, since a disk may not be mounted.
+    #[arg(long)]
+    allow_removal: bool,
+    /// Read links to files outside of the folders, from now on; --follow-links=false ends it.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    follow_links: Option<bool>,
     /// What to do with a file that cannot be read: stop, or skip and report it. What the index has of a skipped one stays as
     /// it was.
     #[arg(long, value_enum, default_value = "skip", env = "BECR_ON_ERROR")]
@@ -98,6 +105,9 @@ impl Args {
             dry_run: self.dry_run,
             allow_empty: self.allow_empty,
             remove_others: self.remove_others,
+            // A dry run says what would go.
+            allow_removal: self.allow_removal || self.dry_run,
+            follow_links: self.follow_links,
             on_error: self.on_error.into(),
         }
     }
@@ -144,7 +154,10 @@ fn build(args: &Args) -> anyhow::Result<SyncReport> {
     }
     output::check_directory(&args.index)?;
     let is_begun = is_begun(&args.index);
-    let folders: Vec<Folder> = becr::folders(&args.folders)?;
+    let mut folders: Vec<Folder> = becr::folders(&args.folders)?;
+    for folder in &mut folders {
+        folder.follow_links = args.follow_links.unwrap_or_default();
+    }
     let options = CorpusOptions {
         on_error: args.on_error.into(),
         allow_empty: args.allow_empty,

@@ -364,3 +364,61 @@ fn a_locked_folder_keeps_its_documents() {
     }
     set(0o755);
 }
+
+/// An unmounted subfolder looks like one whose files were all deleted.
+#[test]
+fn an_emptied_subfolder_is_asked_about() {
+    let folder = notes();
+    let folder = folder.path();
+    for n in 0..4 {
+        write(
+            folder,
+            &format!("notes/disk/deep/{n}.md"),
+            &format!("loan {n}"),
+        );
+    }
+    run(folder, &SYNC);
+    let before = digest(folder, "live");
+    let away = |from: &str, to: &str| fs::rename(folder.join(from), folder.join(to)).unwrap();
+    away("notes/disk/deep", "away");
+    let outcome = becr(folder, &["sync", "live"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    for said in ["4 of its 7 documents", "\"disk\"", "--allow-removal"] {
+        assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+    }
+    assert_eq!(digest(folder, "live"), before);
+    let dry = run(folder, &["sync", "live", "--dry-run"]).stdout;
+    assert!(dry.contains("- disk/deep/0.md"), "{dry}");
+    // Moved is not lost.
+    away("away", "notes/elsewhere");
+    let done = summary(folder, &["sync", "live"]);
+    assert_eq!((&done["removed"], ids(folder).len()), (&4.into(), 7));
+    // A single file, or a folder of one, may go without a question.
+    fs::remove_dir_all(folder.join("notes/sub")).unwrap();
+    assert_eq!(summary(folder, &["sync", "live"])["removed"], 1);
+    fs::remove_dir_all(folder.join("notes/elsewhere")).unwrap();
+    assert_eq!(becr(folder, &["sync", "live"]).code, Some(1));
+    assert_eq!(
+        summary(folder, &["sync", "live", "--allow-removal"])["removed"],
+        4
+    );
+    assert_eq!(ids(folder), ["bank.md", "river.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_folder_are_followed_when_asked_for_and_as_long() {
+    let folder = notes();
+    let folder = folder.path();
+    write(folder, "secret.txt", "password of the bank");
+    std::os::unix::fs::symlink(folder.join("secret.txt"), folder.join("notes/pw.txt")).unwrap();
+    run(folder, &SYNC);
+    assert_eq!(ids(folder), ["bank.md", "river.md", "sub/boat.txt"]);
+    run(folder, &["sync", "live", "--follow-links"]);
+    let followed = ["bank.md", "pw.txt", "river.md", "sub/boat.txt"];
+    assert_eq!(ids(folder), followed);
+    run(folder, &["sync", "live"]);
+    assert_eq!(ids(folder), followed, "it is remembered");
+    run(folder, &["sync", "live", "--follow-links=false"]);
+    assert_eq!(ids(folder).len(), 3);
+}

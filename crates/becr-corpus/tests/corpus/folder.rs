@@ -1,6 +1,6 @@
 use becr_corpus::{CorpusOptions, Format};
 
-use crate::{Files, document, gzip, read, read_skipping};
+use crate::{Files, document, gzip, read, read_skipping, skip};
 
 #[test]
 fn notes_in_a_deterministic_order() {
@@ -143,7 +143,67 @@ fn links_do_not_lead_in_circles() {
     std::os::unix::fs::symlink(files.path("notes/a.txt"), files.path("notes/link.txt")).unwrap();
     let outcome = files.read(&["notes"], &CorpusOptions::default());
     assert_eq!(outcome.error, None);
-    assert_eq!(outcome.ids(), ["a.txt", "link.txt"]);
+    assert_eq!(outcome.ids(), ["a.txt"]);
+    let report = outcome.report;
+    assert_eq!(report.left_out["link to a file of the same folder"], 1);
+}
+
+/// A link that somebody else put into a folder must not make any file of the machine searchable.
+#[cfg(unix)]
+#[test]
+fn links_out_of_the_folder_are_read_only_where_that_is_asked_for() {
+    let files = Files::new(&[
+        ("secret/passwords.txt", b"secret".as_slice()),
+        ("notes/a.txt", b"x"),
+        ("notes/.hidden/b.txt", b"y"),
+    ]);
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(files.path(target), files.path(name)).unwrap();
+    };
+    link("secret/passwords.txt", "notes/pw.txt");
+    link("secret/passwords.txt", "notes/pw2.txt");
+    link("notes/.hidden/b.txt", "notes/b.txt");
+    link("secret", "notes/all");
+    let outcome = files.read(&["notes"], &CorpusOptions::default());
+    assert_eq!(outcome.ids(), ["a.txt", "b.txt"]);
+    assert_eq!(
+        outcome.report.left_out["link that leads out of its folder"],
+        2
+    );
+    assert!(outcome.report.to_string().contains("pw.txt"));
+    let options = CorpusOptions {
+        follow_links: true,
+        ..CorpusOptions::default()
+    };
+    let asked = files.read(&["notes"], &options);
+    assert_eq!(asked.ids(), ["a.txt", "b.txt", "pw.txt"]);
+}
+
+#[test]
+fn a_copy_is_read_once_and_named() {
+    let files = Files::new(&[
+        ("a/1.md", b"# Owls\n".as_slice()),
+        ("a/2.md", b"# Owls\n"),
+        ("a/3.md", b"# Owls"),
+        ("a/empty.txt", b""),
+        ("a/none.txt", b" \n"),
+        ("a/part.jsonl", b"{\"id\": 1, \"text\": \"x\"}\n"),
+        ("b/1.md", b"# Owls\n"),
+    ]);
+    let outcome = files.read(&["a", "b"], &CorpusOptions::default());
+    assert_eq!(
+        outcome.ids(),
+        ["a/1.md", "a/3.md", "a/empty.txt", "a/none.txt", "1"]
+    );
+    assert_eq!(
+        outcome.report.left_out["copy of another file, byte for byte"],
+        2
+    );
+    assert!(outcome.report.to_string().contains("a/2.md"));
+    // Files that are named are meant.
+    let named = files.read(&["a/1.md", "b/1.md"], &skip());
+    assert_eq!(named.documents.len(), 1, "the same id");
+    assert_eq!(named.report.faults["duplicate id"], 1);
 }
 
 /// Each file by its own kind: notes, a collection beside them, and JSON that is something else.
@@ -229,9 +289,14 @@ fn the_identity_is_that_of_the_documents() {
 fn what_cannot_be_read_is_skipped() {
     let files = Files::new(&[("notes/a.txt", b"x"), ("notes/c.txt", b"y")]);
     std::os::unix::fs::symlink("/proc/self/mem", files.path("notes/b.txt")).unwrap();
-    let outcome = files.read(&["notes"], &CorpusOptions::default());
+    let options = |on_error| CorpusOptions {
+        on_error,
+        follow_links: true,
+        ..CorpusOptions::default()
+    };
+    let outcome = files.read(&["notes"], &options(becr_corpus::OnError::Stop));
     assert!(outcome.error().contains("b.txt"), "{}", outcome.error());
-    let outcome = files.read(&["notes"], &crate::skip());
+    let outcome = files.read(&["notes"], &options(becr_corpus::OnError::Skip));
     assert_eq!(outcome.error, None);
     assert_eq!(outcome.ids(), ["a.txt", "c.txt"]);
     assert_eq!(outcome.report.faults["unreadable"], 1);
@@ -274,11 +339,11 @@ fn ignore_files_are_respected() {
     let files = Files::new(&[
         ("notes/.gitignore", b"*.log.txt\n/build/\n".as_slice()),
         ("notes/.becrignore", b"!kept.log.txt\nprivate/\n"),
-        ("notes/a.md", b"yes"),
+        ("notes/a.md", b"yes, a"),
         ("notes/x.log.txt", b"no"),
-        ("notes/kept.log.txt", b"yes"),
+        ("notes/kept.log.txt", b"yes, kept"),
         ("notes/build/b.md", b"no"),
-        ("notes/sub/build/c.md", b"yes"),
+        ("notes/sub/build/c.md", b"yes, c"),
         ("notes/sub/.gitignore", b"d.md\n"),
         ("notes/sub/d.md", b"no"),
         ("notes/private/e.md", b"no"),
