@@ -67,7 +67,7 @@ pub enum ErrorKind {
     /// Neither name nor content tells the format.
     #[error(
         "cannot tell the format: expected JSON lines, MS MARCO TSV, TREC SGML, WARC or a folder of .txt, .md, .html, \
-         found {found}; name the format, or make texts of it (`pdftotext` does of PDF files)"
+         found {found}; name the format, or make texts of it"
     )]
     UnknownFormat {
         /// How the file begins.
@@ -153,6 +153,14 @@ pub enum ErrorKind {
         /// Its offset in the line, counted from 1.
         column: usize,
     },
+    /// A PDF file that `pdftotext` could not read, or not in time.
+    #[error(
+        "no text of this PDF: {detail}; look at it with a viewer, or leave it out by a line in .becrignore"
+    )]
+    Pdf {
+        /// What went wrong.
+        detail: String,
+    },
     /// A file that is not text in any encoding.
     #[error("not text: byte {byte:#04x} at offset {at}; a line in .becrignore leaves the file out")]
     NotText {
@@ -196,6 +204,7 @@ impl ErrorKind {
             Self::NoQuery { .. } => "no query",
             Self::NotUtf8 { .. } => "not UTF-8",
             Self::NotText { .. } => "not text",
+            Self::Pdf { .. } => "unreadable PDF",
             Self::TooLong { .. } => "too long",
             Self::Form { .. } => "malformed record",
         }

@@ -122,7 +122,7 @@ impl Format {
             "sgml" | "sgm" | "trec" => Some(Self::TrecSgml),
             "warc" => Some(Self::Warc),
             "txt" | "text" | "md" | "markdown" | "html" | "htm" | "xhtml" | "org" | "rst"
-            | "docx" | "ipynb" | "eml" | "csv" | "log" => Some(Self::Folder),
+            | "docx" | "ipynb" | "eml" | "csv" | "log" | "pdf" => Some(Self::Folder),
             extension if SOURCES.contains(&extension) => Some(Self::Folder),
             _ => None,
         }

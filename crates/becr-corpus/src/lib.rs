@@ -42,6 +42,7 @@ mod msmarco;
 mod note;
 mod org;
 mod pairs;
+mod pdf;
 mod progress;
 mod queries;
 mod records;

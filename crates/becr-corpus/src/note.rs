@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::charset::{decode_note, decode_page};
 use crate::docx;
@@ -14,6 +14,7 @@ use crate::ipynb::notebook;
 use crate::lines::LONGEST;
 use crate::markdown::markdown;
 use crate::org::org;
+use crate::pdf;
 use crate::records::{Content, Found, Records};
 use crate::restructured::restructured;
 use becr_basics::{Document, Folder};
@@ -23,6 +24,7 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(crate) struct Note {
     input: Option<Input>,
     id: String,
+    path: PathBuf,
     kind: Kind,
     limit: usize,
 }
@@ -35,6 +37,8 @@ enum Kind {
     Org,
     Restructured,
     Docx,
+    /// Its path: another program reads it.
+    Pdf,
     Notebook,
     Letter,
     /// Read as it stands; its title is its whole name, since the ending says much of it.
@@ -56,6 +60,7 @@ impl Note {
             "org" => Kind::Org,
             "rst" => Kind::Restructured,
             "docx" => Kind::Docx,
+            "pdf" => Kind::Pdf,
             "ipynb" => Kind::Notebook,
             "eml" => Kind::Letter,
             "" | "txt" | "text" => Kind::Plain,
@@ -64,6 +69,7 @@ impl Note {
         Self {
             input: Some(input),
             id,
+            path: path.to_owned(),
             kind,
             limit: LONGEST,
         }
@@ -113,6 +119,7 @@ impl Note {
             Kind::Restructured => restructured(&decoded()?),
             Kind::Notebook => notebook(&decoded()?).map_err(whole)?,
             Kind::Letter => letter(&bytes),
+            Kind::Pdf => (String::new(), pdf::text(&self.path).map_err(whole)?),
             Kind::Docx => docx::read(&bytes, self.limit).map_err(whole)?,
             Kind::Plain => (String::new(), decoded()?.trim().to_owned()),
             Kind::Source => (name(&self.id).to_owned(), decoded()?.trim().to_owned()),

@@ -11,6 +11,7 @@ use ignore::{DirEntry, WalkBuilder};
 use crate::error::{CorpusError, ErrorKind, Place};
 use crate::format::Format;
 use crate::input::{Input, is_stdin};
+use crate::pdf;
 use crate::progress::Progress;
 use crate::skip::{OnError, SkipReport};
 use crate::unread::Unread;
@@ -31,7 +32,8 @@ pub(crate) const OTHER_FILE: &str = "file of another kind in a folder";
 const LINK: &str = "link to a file of the same folder";
 const LINK_OUT: &str = "link that leads out of its folder";
 const INDEX: &str = "index of this program in a folder";
-const PDF: &str = "PDF in a folder; `pdftotext` makes texts of such files";
+const PDF: &str =
+    "PDF in a folder; they are read where `pdftotext` is installed (of poppler-utils)";
 const RULE: &str = "rule of an ignore file that cannot be understood";
 /// Beside `.gitignore`: for what git should keep and no index.
 const IGNORE_FILE: &str = ".becrignore";
@@ -106,6 +108,12 @@ impl Finder<'_> {
         let before = sources.len();
         let root = &folder.path;
         for (path, size) in self.walk(folder)? {
+            if is_pdf(&path) && !pdf::is_installed() {
+                self.report.add_file(PDF, &path);
+                // It may have been there before.
+                self.unread.add_file(folder, &path, Some(Format::Folder));
+                continue;
+            }
             let holds = match self.may_hold(&path) {
                 Ok(holds) => holds,
                 Err(error) => {
@@ -114,8 +122,7 @@ impl Finder<'_> {
                 }
             };
             if !holds {
-                let rule = if is_pdf(&path) { PDF } else { OTHER_FILE };
-                self.report.add_file(rule, &path);
+                self.report.add_file(OTHER_FILE, &path);
                 continue;
             }
             sources.push(Source {
@@ -271,7 +278,7 @@ fn is_in_repository(root: &Path) -> bool {
     above.any(|folder| folder.join(".git").exists())
 }
 
-fn is_pdf(path: &Path) -> bool {
+pub(crate) fn is_pdf(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     extension.eq_ignore_ascii_case("pdf")
 }

@@ -422,3 +422,57 @@ fn links_out_of_the_folder_are_followed_when_asked_for_and_as_long() {
     run(folder, &["sync", "live", "--follow-links=false"]);
     assert_eq!(ids(folder).len(), 3);
 }
+
+/// With a program in place of the real one, which may not be installed.
+#[cfg(unix)]
+#[test]
+fn pdf_files_are_read_where_pdftotext_is_installed_and_named_otherwise() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = notes();
+    let folder = folder.path();
+    write(folder, "notes/-paper.pdf", "%PDF-1.4");
+    write(folder, "notes/broken.pdf", "%PDF-1.5");
+    write(
+        folder,
+        "bin/pdftotext",
+        "#!/bin/sh\nfor last; do path=$before; before=$last; done\ncase $path in\n*broken*) echo 'no trailer' >&2; exit 1;;\n*) echo 'a spring loan';;\nesac\n",
+    );
+    let program = folder.join("bin/pdftotext");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let sync = |path: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_becr"))
+            .args(SYNC)
+            .current_dir(folder)
+            .env("BECR_CONFIG", "off")
+            .env("PATH", path)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let without = sync(&folder.join("empty").display().to_string());
+    assert!(
+        without.contains("poppler-utils") && without.contains("-paper.pdf"),
+        "{without}"
+    );
+    assert_eq!(ids(folder).len(), 3);
+    let with = sync(&format!("{}:/usr/bin:/bin", folder.join("bin").display()));
+    assert!(
+        with.contains("broken.pdf") && with.contains("no trailer"),
+        "{with}"
+    );
+    assert_eq!(
+        ids(folder),
+        ["-paper.pdf", "bank.md", "river.md", "sub/boat.txt"]
+    );
+    let found = run(folder, &["search", "live", "spring", "--first-stage"]).stdout;
+    assert!(found.contains("-paper.pdf"), "{found}");
+    // Without the program, a paper that was read stays as it was.
+    let without = sync(&folder.join("empty").display().to_string());
+    assert!(
+        without.contains("1 document of files that could not be read"),
+        "{without}"
+    );
+    assert_eq!(ids(folder).len(), 4);
+}
