@@ -103,7 +103,7 @@ pub use explain::{ExplainAnswer, ExplainOptions, ExplainedDocument, ScoreDiffere
 pub use generation::Generation;
 pub use index::{Index, OpenOptions};
 pub use options::{Details, SearchOptions};
-pub use reasons::{Reasons, label, plain};
+pub use reasons::{PARTS, Reasons, label, plain, reason};
 pub use rerank::{Candidate, GroupCoverage, RankTiming, RerankAnswer, scores_below};
 pub use search::{ScoreParts, SearchAnswer, SearchResult, SearchTiming, StageTiming};
 pub use snippet::Snippet;

@@ -37,7 +37,7 @@ impl fmt::Display for Reasons {
         }
         for (place, row) in self.0.iter().enumerate() {
             let comma = if place > 0 { ", " } else { "" };
-            write!(f, "{comma}{} {:+.3}", label(row), row.contribution)?;
+            write!(f, "{comma}{} {:+.3}", reason(row), row.contribution)?;
         }
         Ok(())
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Reasons {
 /// What a row means, in plain words: for people who have not read the paper.
 pub fn plain(row: &ContributionRow) -> String {
     match row.part {
-        Part::Deep if !row.name.contains(['_', ' ']) => format!("words close to \"{}\"", row.name),
+        Part::Deep if is_term(row) => format!("words close to \"{}\"", row.name),
         Part::Deep if row.name == FEEDBACK => FEEDBACK.to_owned(),
         Part::Deep => "what the text as a whole is about".to_owned(),
         Part::Lexi => lexical(&row.name),
@@ -55,6 +55,24 @@ pub fn plain(row: &ContributionRow) -> String {
         }
         Part::Others => format!("its {}", row.name),
     }
+}
+
+/// What a row of one document's explanation says, in plain words. Scores are relative to the list of candidates, so a word
+/// counts against a document that has it, too, where others are closer to it.
+pub fn reason(row: &ContributionRow) -> String {
+    match row.part {
+        Part::Deep if row.contribution < 0.0 && is_term(row) => {
+            format!("less close to \"{}\" than other candidates", row.name)
+        }
+        _ => plain(row),
+    }
+}
+
+/// The parts of a score in plain words: S_deep, S_lexi, S_others.
+pub const PARTS: [&str; 3] = ["meaning", "words", "other signals"];
+
+fn is_term(row: &ContributionRow) -> bool {
+    row.part == Part::Deep && !row.name.contains(['_', ' '])
 }
 
 fn lexical(name: &str) -> String {
@@ -68,7 +86,27 @@ fn lexical(name: &str) -> String {
 /// A row's name: query terms, which have neither underscores nor spaces, stand in quotes, features under their names.
 pub fn label(row: &ContributionRow) -> String {
     match row.part {
-        Part::Deep if !row.name.contains(['_', ' ']) => format!("\"{}\"", row.name),
+        Part::Deep if is_term(row) => format!("\"{}\"", row.name),
         _ => row.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_against_a_document_is_said_to_be_closer_to_others() {
+        let row = |contribution| ContributionRow {
+            part: Part::Deep,
+            name: "dog".to_owned(),
+            contribution,
+        };
+        assert_eq!(reason(&row(0.1)), "words close to \"dog\"");
+        let against = Reasons(vec![row(-0.1)]).to_string();
+        assert_eq!(
+            against,
+            "less close to \"dog\" than other candidates -0.100"
+        );
     }
 }

@@ -106,7 +106,7 @@ pub const FEATURES: &[LexicalFeature] = &[
     LexicalFeature {
         name: "first_stage",
         value: LexicalValue::FirstStage,
-        plain: "its score in the first stage",
+        plain: "its score by keywords (BM25)",
     },
 ];
 

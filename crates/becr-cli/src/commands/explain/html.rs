@@ -2,7 +2,7 @@
 
 use super::shade::{Stretch, stretches};
 use super::told_words;
-use becr::{ExplainAnswer, ExplainedDocument, plain};
+use becr::{ExplainAnswer, ExplainedDocument, PARTS, QueryMode, plain, reason};
 use becr_basics::escape;
 use becr_rank::{ContributionRow, FeaturePart, QueryTerm, ShadedWord, TermPart, WordPart};
 
@@ -35,25 +35,34 @@ fn hue(term: usize) -> u16 {
     HUES[term % HUES.len()]
 }
 
-/// What the query's terms weigh and are composed of.
+/// What the query's terms weigh and, of a query that is put together from its words, what they are made of.
 fn terms(report: &ExplainAnswer) -> String {
+    let is_composed = report.mode == QueryMode::Composed;
     let row = |term: &QueryTerm| {
         let groups = term.groups.iter();
         let groups: Vec<String> = groups
             .map(|used| format!("{} {:.2}", escape(&used.group), used.weight))
             .collect();
+        let groups = match is_composed {
+            true => format!("<td>{}</td>", groups.join(", ")),
+            false => String::new(),
+        };
         format!(
-            "<tr><td>{}</td><td class=\"n\">{:.3}</td><td>{}</td></tr>\n",
+            "<tr><td>{}</td><td class=\"n\">{:.3}</td>{groups}</tr>\n",
             escape(&term.word),
             term.weight,
-            groups.join(", ")
         )
     };
     let rows: String = report.terms.iter().map(row).collect();
-    let table = table("", &["term", "weight", "composed of"], &rows);
-    format!(
-        "<details><summary>What the query's words weigh and are composed of</summary>\n{table}</details>\n"
-    )
+    let (columns, summary): (&[&str], &str) = match is_composed {
+        true => (
+            &["term", "weight", "made of"],
+            "What the query's words weigh and are made of",
+        ),
+        false => (&["term", "weight"], "What the query's words weigh"),
+    };
+    let table = table("", columns, &rows);
+    format!("<details><summary>{summary}</summary>\n{table}</details>\n")
 }
 
 /// A button for each term, and one for all.
@@ -112,12 +121,21 @@ fn reasons(document: &ExplainedDocument) -> String {
     let told = rows.len().min(TOLD);
     let html = |rows: &[(ContributionRow, Option<&FeaturePart>)]| -> String {
         rows.iter()
-            .map(|(row, feature)| reason(row, *feature, largest))
+            .map(|(row, feature)| reason_row(row, *feature, largest))
             .collect()
     };
-    let columns = ["reason", "", "contribution", "value", "weight"];
+    let columns = [
+        "reason",
+        "",
+        "contribution",
+        "value",
+        "among the candidates",
+        "weight",
+    ];
+    let [meaning, words, others] = PARTS;
     let sum = format!(
-        "<p>Deep matching {:+.3}, words {:+.3}, others {:+.3}.</p>\n",
+        "<p>All together: {meaning} {:+.3}, {words} {:+.3}, {others} {:+.3}. Where a reason has a weight, it contributes the \
+         weight times how its value stands among those of the candidates.</p>\n",
         explanation.deep, explanation.lexi, explanation.others
     );
     let mut shown = table("Why", &columns, &html(&rows[..told])) + &sum;
@@ -130,18 +148,24 @@ fn reasons(document: &ExplainedDocument) -> String {
     format!("<div class=\"reasons\">\n{shown}</div>\n")
 }
 
-fn reason(row: &ContributionRow, feature: Option<&FeaturePart>, largest: f64) -> String {
+fn reason_row(row: &ContributionRow, feature: Option<&FeaturePart>, largest: f64) -> String {
     let value = |part: Option<f32>| match (feature, part) {
         (Some(_), None) => "missing".to_owned(),
         (_, Some(value)) => format!("{value:.3}"),
         (None, None) => String::new(),
     };
+    let standing = feature.filter(|feature| feature.value.is_some());
     format!(
-        "<tr><td>{}</td>{}{}<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-        escape(&plain(row)),
+        "<tr><td title=\"{}\">{}</td>{}{}<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        escape(&row.name),
+        escape(&reason(row)),
         bar(row.contribution, largest),
         number(row.contribution),
         value(feature.and_then(|feature| feature.value)),
+        standing.map_or(String::new(), |feature| format!(
+            "{:+.3}",
+            feature.standardised
+        )),
         feature.map_or(String::new(), |feature| format!("{:.3}", feature.weight)),
     )
 }
@@ -243,7 +267,7 @@ fn table(title: &str, columns: &[&str], rows: &str) -> String {
     for column in columns {
         let is_text = matches!(
             *column,
-            "" | "reason" | "term" | "word" | "composed of" | "layer"
+            "" | "reason" | "term" | "word" | "made of" | "layer"
         );
         let class = if is_text { "" } else { " class=\"n\"" };
         header += &format!("<th{class}>{}</th>", escape(column));

@@ -5,7 +5,7 @@ use super::shade::{nearest_words, stretches};
 use super::{Args, told_words};
 use crate::output;
 use anyhow::Context;
-use becr::{ExplainAnswer, ExplainedDocument, QueryMode, Reasons, label, plain};
+use becr::{ExplainAnswer, ExplainedDocument, PARTS, QueryMode, Reasons, label, plain, reason};
 use becr_eval::Table;
 use becr_rank::{
     ContributionRow, FeaturePart, OWN_BM25, Part, ShadedWord, Shading, TermPart, WordPart,
@@ -86,13 +86,14 @@ fn lead(
             false => format!(": {}", near.join(", ")),
         }
     };
-    reasons(out, document.explanation.rows(), near, all)
+    reasons(out, document.explanation.rows(), reason, near, all)
 }
 
 /// The largest of some contributions, largest first, and the sum of the others.
 fn reasons(
     out: &mut impl Write,
     rows: Vec<ContributionRow>,
+    name: fn(&ContributionRow) -> String,
     more: impl Fn(&ContributionRow) -> String,
     all: bool,
 ) -> anyhow::Result<()> {
@@ -100,7 +101,7 @@ fn reasons(
     let (total, count) = (sum(&rows), rows.len());
     let told = Reasons::largest(rows).0;
     for row in &told {
-        let (value, name) = (row.contribution, plain(row));
+        let (value, name) = (row.contribution, name(row));
         writeln!(
             out,
             "  {value:>+8.3}  {}{}",
@@ -149,7 +150,7 @@ fn lead_difference(out: &mut impl Write, report: &ExplainAnswer, all: bool) -> a
         out,
         "[{one}] scores {amount:.3} {less} than [{other}], most of all by"
     )?;
-    reasons(out, difference.rows.clone(), |_| String::new(), all)?;
+    reasons(out, difference.rows.clone(), plain, |_| String::new(), all)?;
     by_word(out, report)
 }
 
@@ -218,13 +219,11 @@ fn terms(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
             format!("{}{of} {:.2}", used.group, used.weight)
         });
         let groups: Vec<String> = groups.collect();
-        writeln!(
-            out,
-            "  \"{}\"  weight {:.3}, composed of {}",
-            term.word,
-            term.weight,
-            groups.join(", ")
-        )?;
+        write!(out, "  \"{}\"  weight {:.3}", term.word, term.weight)?;
+        match report.mode {
+            QueryMode::Composed => writeln!(out, ", made of {}", groups.join(", "))?,
+            QueryMode::Encoded => writeln!(out)?,
+        }
     }
     match report.mode {
         QueryMode::Composed => writeln!(out, "  {}", report.coverage)?,
@@ -243,27 +242,43 @@ fn score(
     let explanation = &document.explanation;
     let title = output::printable(&document.title);
     writeln!(out, "\n[{}]  {title}", output::printable(&document.id))?;
-    writeln!(out, "S         {:>9.4}", explanation.score)?;
-    writeln!(out, "S_deep    {:>9.4}", explanation.deep)?;
+    let [meaning, words, others] = PARTS;
+    writeln!(out, "{:<30} {:>9.4}", "score (S)", explanation.score)?;
+    writeln!(
+        out,
+        "{:<30} {:>9.4}",
+        format!("{meaning} (S_deep)"),
+        explanation.deep
+    )?;
     for part in &explanation.terms {
         let name = format!("\"{}\"", part.term.word);
         writeln!(out, "    {name:<26} {:>+9.4}", part.contribution)?;
     }
-    features(out, explanation.document_vector.as_slice())?;
-    features(out, explanation.feedback.as_slice())?;
-    writeln!(out, "S_lexi    {:>9.4}", explanation.lexi)?;
-    features(out, &explanation.lexical)?;
+    features(out, Part::Deep, explanation.document_vector.as_slice())?;
+    features(out, Part::Deep, explanation.feedback.as_slice())?;
+    writeln!(
+        out,
+        "{:<30} {:>9.4}",
+        format!("{words} (S_lexi)"),
+        explanation.lexi
+    )?;
+    features(out, Part::Lexi, &explanation.lexical)?;
     if explanation.lexical.iter().any(|part| part.name == OWN_BM25) {
         writeln!(
             out,
-            "      no candidate has a score of the first stage: our own BM25 takes its place"
+            "      no candidate has a score by keywords: our own BM25 takes its place"
         )?;
     }
-    writeln!(out, "S_others  {:>9.4}", explanation.others)?;
+    writeln!(
+        out,
+        "{:<30} {:>9.4}",
+        format!("{others} (S_others)"),
+        explanation.others
+    )?;
     if let Some(cls) = explanation.cls {
         writeln!(out, "    {:<26} {cls:>+9.4}", "cls")?;
     }
-    features(out, &explanation.features)?;
+    features(out, Part::Others, &explanation.features)?;
     let cells: Vec<&TermPart> = explanation.terms.iter().collect();
     if !cells.is_empty() {
         writeln!(out, "S_deep by layer and kernel, all terms")?;
@@ -278,7 +293,7 @@ fn score(
     Ok(())
 }
 
-fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<()> {
+fn features(out: &mut impl Write, part: Part, features: &[FeaturePart]) -> std::io::Result<()> {
     for feature in features {
         let FeaturePart {
             name,
@@ -296,6 +311,15 @@ fn features(out: &mut impl Write, features: &[FeaturePart]) -> std::io::Result<(
                 value + 0.0
             )?,
             None => writeln!(out, "   missing, weight {weight:+.4}")?,
+        }
+        let row = ContributionRow {
+            part,
+            name: name.clone(),
+            contribution: *contribution,
+        };
+        let plain = plain(&row);
+        if plain != *name {
+            writeln!(out, "      {plain}")?;
         }
     }
     Ok(())

@@ -68,9 +68,10 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
         writeln!(out, "                {}", passage(snippet))?;
     }
     if let (Some(parts), Some(reasons)) = (&row.parts, &row.explanation) {
+        let [meaning, words, others] = becr::PARTS;
         writeln!(
             out,
-            "                deep {:+.3}, lexi {:+.3}, others {:+.3}",
+            "                {meaning} {:+.3}, {words} {:+.3}, {others} {:+.3}",
             parts.deep, parts.lexi, parts.others
         )?;
         writeln!(out, "                {reasons}")?;
