@@ -78,6 +78,7 @@ mod search;
 mod snippet;
 mod stats;
 mod stored;
+mod suggest;
 mod sync;
 mod texts;
 mod view;
@@ -111,6 +112,7 @@ pub use stats::{
     ClusterContents, IndexStats, PerDocument, QueryCoverage, RecordSizes, Share, StoreSizes,
 };
 pub use stored::StoreSnapshot;
+pub use suggest::Suggestion;
 pub use sync::{SyncOptions, SyncReport, folders};
 pub use texts::{RankedFrom, TextAnswer, TextCache, TextCandidate};
 pub use view::View;

@@ -187,3 +187,43 @@ fn documents_that_are_odd() {
     let arguments = ["explain", "index", "river", "d3", "--head", "other.json"];
     assert_eq!(becr(folder.path(), &arguments).code, Some(1));
 }
+
+#[test]
+fn a_long_text_fits_a_screen() {
+    let folder = ranked();
+    let filler = "money of the loan\n".repeat(500);
+    let text = format!("{filler}spring water quay\n{filler}");
+    let document = serde_json::json!({"id": "long", "title": "Long", "text": text});
+    fs::write(folder.path().join("long.jsonl"), format!("{document}\n")).unwrap();
+    index(folder.path(), "long.jsonl", "long", &[]);
+    let arguments = ["explain", "long", "quay", "long"];
+    let short = run(folder.path(), &arguments).stdout;
+    assert!(short.lines().count() < 40, "{short}");
+    assert!(short.contains("words; --whole shows"), "{short}");
+    let whole = run(folder.path(), &[&arguments[..], &["--whole"]].concat()).stdout;
+    assert!(whole.lines().count() > 1000);
+}
+
+#[test]
+fn nothing_is_composed_in_a_query_that_is_encoded() {
+    let folder = ranked();
+    let explain = |more: &[&str]| {
+        let arguments = ["explain", "index", "river bank", "d3"];
+        run(folder.path(), &[&arguments[..], more].concat()).stdout
+    };
+    let encoded = explain(&["--all", "--mode", "encoded"]);
+    assert!(
+        !encoded.contains("made of") && !encoded.contains("composed"),
+        "{encoded}"
+    );
+    assert!(
+        encoded.contains("meaning (S_deep)")
+            && encoded.contains("what the text as a whole is about")
+    );
+    assert!(explain(&["--all", "--mode", "composed"]).contains("made of"));
+    explain(&["--mode", "encoded", "--html", "why.html"]);
+    let page = fs::read_to_string(folder.path().join("why.html")).unwrap();
+    assert!(!page.contains("made of") && !page.contains("omposed"));
+    assert!(page.contains("title=\"document_vector\"") && !page.contains(">document_vector<"));
+    assert!(page.contains("among the candidates"));
+}

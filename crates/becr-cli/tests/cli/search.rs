@@ -314,3 +314,64 @@ fn shells_and_manuals_are_served() {
     let version = run(folder.path(), &["--version"]).stdout;
     assert!(version.contains("engine: "), "{version}");
 }
+
+#[test]
+fn words_of_a_files_name_are_found() {
+    let folder = notes();
+    assert_eq!(first(folder.path(), "bread")["id"], "kitchen/bread.md");
+    assert_eq!(first(folder.path(), "kitchen")["id"], "kitchen/bread.md");
+}
+
+/// Told of, and not replaced.
+#[test]
+fn words_with_a_typo_are_told_of() {
+    let folder = ranked();
+    let folder = folder.path();
+    let outcome = run(
+        folder,
+        &["search", "index", "rivre", "bank", "zzzzzz", "q7w8x9"],
+    );
+    let said: Vec<&str> = outcome
+        .stderr
+        .lines()
+        .filter(|line| line.contains("Did you mean"))
+        .collect();
+    assert_eq!(said, ["No document has \"rivre\". Did you mean \"river\"?"]);
+    let answer = json(&run(folder, &["search", "index", "rivre bank", "--json"]).stdout);
+    assert_eq!(
+        answer["suggestions"],
+        serde_json::json!([{"word": "rivre", "instead": "river"}])
+    );
+    let answer = json(&run(folder, &["search", "index", "river bank", "--json"]).stdout);
+    assert!(answer.get("suggestions").is_none(), "{answer}");
+    let snippet = &answer["results"][0]["snippet"];
+    let marks = snippet["marks"].as_array().unwrap();
+    assert!(!marks.is_empty() && !snippet["text"].as_str().unwrap().is_empty());
+    let arguments = ["search", "index", "river bank", "--json", "--no-snippets"];
+    let bare = json(&run(folder, &arguments).stdout);
+    assert!(bare["results"][0].get("snippet").is_none(), "{bare}");
+}
+
+/// One vocabulary for people; technical names stand where every number does.
+#[test]
+fn reasons_are_told_in_plain_words() {
+    let folder = ranked();
+    let outcome = run(
+        folder.path(),
+        &["search", "index", "river bank", "--explain"],
+    )
+    .stdout;
+    for expected in ["meaning ", "words ", "other signals "] {
+        assert!(outcome.contains(expected), "{expected}: {outcome}");
+    }
+    for name in [
+        "document_vector",
+        "first_stage",
+        "bm25_",
+        "tfidf_",
+        "deep ",
+        "lexi",
+    ] {
+        assert!(!outcome.contains(name), "{name}: {outcome}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod html;
 mod paint;
+mod passages;
 mod shade;
 mod text;
 
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Shade the words by their similarity to this query term alone.
     #[arg(long, value_name = "WORD", conflicts_with_all = ["json", "html"])]
     term: Option<String>,
+    /// Print the whole text; of a long one, the passages that stand out most are shown otherwise.
+    #[arg(long, conflicts_with_all = ["json", "html"])]
+    whole: bool,
     /// Print every contribution, with values and weights.
     #[arg(long, conflicts_with_all = ["json", "html"])]
     all: bool,

@@ -1,6 +1,7 @@
 //! An explanation in the terminal.
 
 use super::paint::Paint;
+use super::passages::standing_out;
 use super::shade::{nearest_words, stretches};
 use super::{Args, told_words};
 use crate::output;
@@ -42,7 +43,7 @@ pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
     }
     for document in &report.documents {
         match &document.shading {
-            Some(shading) => shaded(&mut out, report, &document.id, shading, term)?,
+            Some(shading) => shaded(&mut out, report, &document.id, shading, term, args.whole)?,
             None => writeln!(
                 out,
                 "[{}]: the index keeps no texts",
@@ -407,21 +408,37 @@ fn shaded(
     id: &str,
     shading: &Shading,
     term: Option<usize>,
+    whole: bool,
 ) -> anyhow::Result<()> {
     let words: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
     let paint = Paint::new(words.clone(), term);
     writeln!(out, "[{}] {}", output::printable(id), paint.legend())?;
-    for (text, words) in [
-        (&shading.title, &shading.title_words),
-        (&shading.text, &shading.text_words),
-    ] {
+    let mut print = |text: &str, words: &[ShadedWord]| -> std::io::Result<()> {
         let painted = stretches(text, words);
         let painted: String = painted
             .iter()
             .map(|stretch| paint.stretch(stretch))
             .collect();
-        if !painted.trim().is_empty() {
-            writeln!(out, "{painted}")?;
+        match painted.trim().is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "{painted}"),
+        }
+    };
+    print(&shading.title, &shading.title_words)?;
+    let passages = match whole {
+        true => None,
+        false => standing_out(&shading.text, &shading.text_words, term),
+    };
+    match passages {
+        None => print(&shading.text, &shading.text_words)?,
+        Some(passages) => {
+            let told: usize = passages.iter().map(|passage| passage.words.len()).sum();
+            for passage in &passages {
+                print(&passage.text, &passage.words)?;
+                print("…", &[])?;
+            }
+            let all = shading.text_words.len();
+            writeln!(out, "({told} of {all} words; --whole shows the whole text)")?;
         }
     }
     for (number, word) in words.iter().enumerate() {

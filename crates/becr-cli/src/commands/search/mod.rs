@@ -12,7 +12,7 @@ use crate::ranking::RankArgs;
 use anyhow::{Context, bail};
 use becr::{
     Details, FindBy, GroupCoverage, Index, RankOptions, Reasons, ScoreParts, SearchOptions,
-    SearchResult, SearchTiming, Snippet,
+    SearchResult, SearchTiming, Snippet, Suggestion,
 };
 use becr_rank::MAX_QUERY_WORDS;
 use serde::Serialize;
@@ -69,6 +69,9 @@ pub(crate) struct Args {
     /// Tell of each result what speaks for it: the largest contributions to its score.
     #[arg(long, conflicts_with = "queries")]
     explain: bool,
+    /// Leave the passages of the results out, which takes time with many results.
+    #[arg(long, conflicts_with = "queries")]
+    no_snippets: bool,
     /// Open the file of this result, by its rank, with the program of your desktop or of $BECR_OPENER.
     #[arg(long, value_name = "RANK", conflicts_with = "queries", value_parser = at_least_one)]
     open: Option<usize>,
@@ -163,6 +166,9 @@ struct Answer<'a> {
     /// Absent where BM25 ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<GroupCoverage>,
+    /// Words of the query that no document has, and what may have been meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<Suggestion>,
     timing_ms: SearchTiming,
 }
 
@@ -185,7 +191,8 @@ struct ResultRow {
     parts: Option<ScoreParts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Reasons>,
-    #[serde(skip)]
+    /// The passage that is nearest to the query, and where the words stand in it that are near; absent where BM25 ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<Snippet>,
 }
 
@@ -254,7 +261,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 details: Details {
                     title: true,
                     reasons: args.explain,
-                    snippet: !args.json,
+                    snippet: !args.no_snippets,
                 },
             };
             let found = index.search(query, &options)?;
@@ -264,6 +271,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 query,
                 results: rows?,
                 coverage: found.coverage,
+                suggestions: suggestions(&index, query)?,
                 timing_ms: found.timing,
             };
             if args.json {
@@ -277,6 +285,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What may have been meant by words that no document has. An index without a store does not know its words.
+fn suggestions(index: &Index, query: &str) -> anyhow::Result<Vec<Suggestion>> {
+    match index.view()?.suggestions(query) {
+        Err(becr::Error::Lexical(_)) => Ok(Vec::new()),
+        found => Ok(found?),
+    }
 }
 
 impl Args {

@@ -2,7 +2,7 @@
 
 use super::{Answer, ResultRow};
 use crate::output;
-use becr::{SearchTiming, Snippet};
+use becr::{SearchTiming, Snippet, Suggestion};
 use std::io::Write;
 
 pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow::Result<()> {
@@ -14,6 +14,13 @@ pub(super) fn print(answer: &Answer<'_>, explain: bool, timing: bool) -> anyhow:
         result(&mut out, row)?;
     }
     out.flush()?;
+    for Suggestion { word, instead } in &answer.suggestions {
+        output::note(format_args!(
+            "No document has \"{}\". Did you mean \"{}\"?",
+            output::printable(word),
+            output::printable(instead)
+        ));
+    }
     let covered = answer.coverage.filter(|covered| covered.words > 0);
     if let Some(covered) = covered.filter(|_| explain) {
         output::note(covered);
