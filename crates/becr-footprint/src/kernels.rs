@@ -38,6 +38,7 @@ pub struct Kernels {
     /// The others as polynomials.
     windows: Windows,
     /// All, sixteen at a time.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     sixteens: Vec<Sixteen>,
 }
 
@@ -144,6 +145,7 @@ impl Kernels {
         &self.windows
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) fn sixteens(&self) -> &[Sixteen] {
         &self.sixteens
     }

@@ -10,6 +10,9 @@
 //! On wide windows the coefficients of powers are so large that the rounding of powers would show. There the sums are those of products
 //! of Chebyshev polynomials, `T_i²` and `T_i·T_{i+1}`: twice of these is `T_{2i} + 1` and `T_{2i+1} + T₁`.
 
+// Only AVX-512 works with this, but its tests run anywhere.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
 use crate::kernels::LANES;
 use crate::tile::MAX_WIDTH;
 use std::f64::consts::PI;

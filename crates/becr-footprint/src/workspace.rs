@@ -111,6 +111,7 @@ impl Ring {
         }
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// The slots of the uses `first`, `first + 1` and `first + 2`, where `first` is a multiple of three.
     #[inline(always)]
     pub(crate) fn three(&mut self, first: usize) -> &mut [Distances; 3] {
@@ -118,6 +119,7 @@ impl Ring {
         &mut self.slots[at]
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// The slot of a use.
     #[inline(always)]
     pub(crate) fn get(&self, i: usize) -> &Distances {

@@ -30,6 +30,8 @@ pub struct Hyperplanes {
     dim: usize,
     bits: usize,
     matrix: Vec<f32>,
+    /// At least the length of the longest normal.
+    longest: f32,
 }
 
 impl Hyperplanes {
@@ -52,11 +54,7 @@ impl Hyperplanes {
                 orthonormalise(block, dim);
             }
         }
-        Ok(Self {
-            dim,
-            bits,
-            matrix: rows.into_iter().map(|x| x as f32).collect(),
-        })
+        Self::from_matrix(dim, bits, rows.into_iter().map(|x| x as f32).collect())
     }
 
     /// Takes hyperplanes from a row-major `bits × dim` matrix, such as one read from a model.
@@ -66,7 +64,14 @@ impl Hyperplanes {
             return Err(Error::NoDimensions);
         }
         Error::check_length("hyperplane matrix, in numbers", bits * dim, matrix.len())?;
-        Ok(Self { dim, bits, matrix })
+        let length = |normal: &[f32]| normal.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
+        let longest = matrix.chunks(dim).map(length).fold(0.0, f64::max).sqrt();
+        Ok(Self {
+            dim,
+            bits,
+            matrix,
+            longest: (1.001 * longest) as f32,
+        })
     }
 
     /// The dimension of the vectors.
@@ -106,7 +111,8 @@ impl Hyperplanes {
         let count = vectors.len() / self.dim;
         Error::check_length("vectors, in numbers", count * self.dim, vectors.len())?;
         Error::check_length("footprints, in u32s", count * self.width(), out.len())?;
-        crate::simd::project::footprints(&self.matrix, self.dim, vectors, out);
+        let (matrix, longest) = (&self.matrix, self.longest);
+        crate::simd::project::footprints(matrix, longest, self.dim, vectors, out);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 //! | implementation | rows to count | weighted cosines |
 //! |---|---|---|
 //! | portable | [`row_lists`]: a list per group | computed from the weight |
-//! | AVX2 | [`trios`]: three uses of groups together | [`sines`]: polynomials in 16-bit numbers |
+//! | AVX2, NEON | [`trios`]: three uses of groups together | [`sines`]: polynomials in 16-bit numbers |
 //! | AVX-512 | [`triples`]: three uses of groups together, in another way | [`tables`]: looked up |
 //!
 //! A *use* is a token group in a term: a group that two terms share is used twice, with a weight each time. What an
@@ -43,8 +43,10 @@ pub(crate) struct GroupFootprints {
     trios: OnceLock<Vec<Trio>>,
     /// One per use.
     sines: OnceLock<Vec<WeightedSine>>,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// `[layer][triple]`.
     triples: OnceLock<Vec<Triple>>,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// One per use.
     tables: OnceLock<Vec<CosineTable>>,
 }
@@ -126,6 +128,7 @@ impl GroupFootprints {
         })
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// The triples of a layer.
     pub(crate) fn triples(&self, layer: usize) -> &[Triple] {
         self.of_layer(
@@ -134,11 +137,13 @@ impl GroupFootprints {
         )
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) fn tables(&self) -> &[CosineTable] {
         self.tables
             .get_or_init(|| CosineTable::of_weights(self.bits, self.weights()))
     }
 
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     /// The distance that [`CosineTable`]s begin with.
     pub(crate) fn lowest(&self) -> i8 {
         tables::lowest(self.bits)

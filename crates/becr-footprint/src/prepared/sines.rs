@@ -1,4 +1,4 @@
-//! Weighted cosines as polynomials in 16-bit numbers: what AVX2 works with.
+//! Weighted cosines as polynomials in 16-bit numbers: what AVX2 and NEON work with.
 
 /// `weight · cos(π·h/b)` as an odd polynomial of `t = (h − b/2) / (b/2)`, in units of 2⁻¹⁵: it is
 /// `−weight · sin(π/2 · t) = t · (c₁ + t²·(c₃ + t²·(c₅ + t²·c₇)))`.

@@ -1,5 +1,8 @@
 //! Weighted cosines as tables: what AVX-512 looks up.
 
+// Only AVX-512 works with this, but its tests run anywhere.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
 /// `weight · cos(π·h/b)` in units of 2⁻¹⁵ for every distance `h` that a byte holds. Entry `i` is that of the distance
 /// `lowest + i` modulo 256, so that the first 128 entries are those around `b/2`, where nearly all distances lie. High and
 /// low bytes are kept apart, in pieces of 64, as byte permutes take them.

@@ -1,4 +1,4 @@
-//! Three uses of groups, whose rows are counted together: what AVX2 works with.
+//! Three uses of groups, whose rows are counted together: what AVX2 and NEON work with.
 //!
 //! Row `i` of a tile counts for the distance to the first group as `dᵢ ⊕ q₀ᵢ`: as it is, or turned over. For the
 //! second and third group it counts as the same or as the opposite, which makes four classes of rows. With `Tₖ` the

@@ -93,26 +93,47 @@ pub(super) unsafe fn add_sixteen<P: Plane, const N: usize>(
     }
 }
 
-/// The row of a list's offset `i`.
-///
-/// The offset is read as volatile because the compiler would otherwise load and scale many offsets as one vector, and
+/// Where a row begins, as a list of rows has it.
+pub(super) trait Place: Copy {
+    /// Reads an entry of a list.
+    fn read(&self) -> Self;
+}
+
+/// Offsets are read as volatile because the compiler would otherwise load and scale many of them as one vector, and
 /// taking them out of the vector register one by one takes longer than the adders do.
+impl Place for u16 {
+    #[inline(always)]
+    fn read(&self) -> Self {
+        // SAFETY: a reference may be read.
+        unsafe { std::ptr::read_volatile(self) }
+    }
+}
+
+/// Addresses need no scaling: the compiler may load two at a time.
+#[cfg(target_arch = "aarch64")]
+impl Place for usize {
+    #[inline(always)]
+    fn read(&self) -> Self {
+        *self
+    }
+}
+
+/// The row at place `i` of a list.
 #[inline(always)]
-pub(super) fn row<P>(list: &[u16], i: usize, load: &impl Fn(u16) -> P) -> P {
-    // SAFETY: a reference may be read.
-    load(unsafe { std::ptr::read_volatile(&raw const list[i]) })
+pub(super) fn row<T: Place, P>(list: &[T], i: usize, load: &impl Fn(T) -> P) -> P {
+    load(list[i].read())
 }
 
 /// Adds the rows of a list, eight at a time: for short lists.
 ///
 /// # Safety
 ///
-/// As for [`Plane`]; `load` must be right to call with every offset of the list.
+/// As for [`Plane`]; `load` must be right to call with every place of the list.
 #[inline(always)]
-pub(super) unsafe fn add_few<P: Plane, const N: usize>(
+pub(super) unsafe fn add_few<T: Place, P: Plane, const N: usize>(
     digits: &mut [P; N],
-    list: &[u16],
-    load: &impl Fn(u16) -> P,
+    list: &[T],
+    load: &impl Fn(T) -> P,
 ) {
     // SAFETY: the caller's promise is ours.
     unsafe {
@@ -132,10 +153,10 @@ pub(super) unsafe fn add_few<P: Plane, const N: usize>(
 ///
 /// As for [`add_few`].
 #[inline(always)]
-pub(super) unsafe fn add_seven<P: Plane, const N: usize>(
+pub(super) unsafe fn add_seven<T: Place, P: Plane, const N: usize>(
     digits: &mut [P; N],
-    list: &[u16],
-    load: &impl Fn(u16) -> P,
+    list: &[T],
+    load: &impl Fn(T) -> P,
 ) -> P {
     // SAFETY: the caller's promise is ours.
     unsafe {

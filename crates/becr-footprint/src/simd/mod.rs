@@ -16,6 +16,8 @@ mod avx2;
 mod avx512;
 mod document;
 mod histogram;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pooling;
 mod portable;
 pub(crate) mod project;
@@ -42,13 +44,15 @@ pub enum Implementation {
     Avx512Vbmi,
     /// AVX2 and FMA.
     Avx2,
+    /// NEON, which every 64-bit ARM CPU has.
+    Neon,
     /// Plain Rust that the compiler vectorises for any CPU.
     Portable,
 }
 
 impl Implementation {
     /// All, best first.
-    pub const ALL: [Self; 3] = [Self::Avx512Vbmi, Self::Avx2, Self::Portable];
+    pub const ALL: [Self; 4] = [Self::Avx512Vbmi, Self::Avx2, Self::Neon, Self::Portable];
 
     /// The name, as the environment variable `BECR_SIMD` takes it.
     #[must_use]
@@ -56,6 +60,7 @@ impl Implementation {
         match self {
             Self::Avx512Vbmi => "avx512-vbmi",
             Self::Avx2 => "avx2",
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -86,6 +91,7 @@ impl Implementation {
             }
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx512Vbmi | Self::Avx2 => false,
+            Self::Neon => cfg!(target_arch = "aarch64"),
             Self::Portable => true,
         }
     }
@@ -196,6 +202,8 @@ impl Checked {
                 Implementation::Avx512Vbmi => avx512::log_sums(job, kernels, work, out),
                 #[cfg(target_arch = "x86_64")]
                 Implementation::Avx2 => avx2::log_sums(job, kernels, work, out),
+                #[cfg(target_arch = "aarch64")]
+                Implementation::Neon => document::log_sums::<neon::Neon>(job, kernels, work, out),
                 _ => document::log_sums::<portable::Portable>(job, kernels, work, out),
             }
         }
@@ -210,6 +218,8 @@ impl Checked {
                 Implementation::Avx512Vbmi => avx512::similarities(job, work, out),
                 #[cfg(target_arch = "x86_64")]
                 Implementation::Avx2 => avx2::similarities(job, work, out),
+                #[cfg(target_arch = "aarch64")]
+                Implementation::Neon => document::similarities::<neon::Neon>(job, work, out),
                 _ => document::similarities::<portable::Portable>(job, work, out),
             }
         }

@@ -1,17 +1,26 @@
 //! Vectors to footprints: products with the hyperplanes, of which the signs are kept.
 //!
 //! The order of the additions is that of [`dot`] for every implementation and every number of vectors, and none of them
-//! joins a product and a sum into one rounding: a vector has the same bits wherever it is hashed.
+//! joins a product and a sum into one rounding: a vector has the same bits wherever it is hashed. (NEON does join them, where
+//! it can tell that the sign is the same.)
 
 use crate::lsh::dot;
 
-/// Partial sums of a product.
-const LANES: usize = 16;
-/// Vectors that a hyperplane is multiplied with while it is at hand.
-const VECTORS: usize = 4;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
-/// Writes the footprints of `vectors`, `[vector][dim]`, into `out`. `matrix` holds the normals, a multiple of 32 of them.
-pub(crate) fn footprints(matrix: &[f32], dim: usize, vectors: &[f32], out: &mut [u32]) {
+/// Writes the footprints of `vectors`, `[vector][dim]`, into `out`. `matrix` holds the normals, a multiple of 32 of them,
+/// none of which is longer than `longest`.
+#[cfg_attr(not(target_arch = "aarch64"), allow(unused_variables))]
+pub(crate) fn footprints(
+    matrix: &[f32],
+    longest: f32,
+    dim: usize,
+    vectors: &[f32],
+    out: &mut [u32],
+) {
+    #[cfg(target_arch = "aarch64")]
+    return neon::footprints(matrix, longest, dim, vectors, out);
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
@@ -23,6 +32,7 @@ pub(crate) fn footprints(matrix: &[f32], dim: usize, vectors: &[f32], out: &mut 
             return unsafe { x86::avx2(matrix, dim, vectors, out) };
         }
     }
+    #[cfg(not(target_arch = "aarch64"))]
     plain(matrix, dim, vectors, out);
 }
 
@@ -40,8 +50,12 @@ fn plain(matrix: &[f32], dim: usize, vectors: &[f32], out: &mut [u32]) {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{LANES, VECTORS};
     use std::arch::x86_64::*;
+
+    /// Partial sums of a product.
+    const LANES: usize = 16;
+    /// Vectors that a hyperplane is multiplied with while it is at hand.
+    const VECTORS: usize = 4;
 
     /// Blocks of vectors by the given function for as many of them.
     macro_rules! in_blocks {
@@ -176,13 +190,22 @@ mod tests {
         #[test]
         fn every_implementation_gives_the_same_bits(
             dim in 1usize..70,
-            count in 0usize..11,
+            count in 0usize..41,
             seed in any::<u64>(),
+            scale in prop::sample::select(vec![1.0_f32, 1e-42, 1e-24, 1e-12, 1e18, 1e38, f32::INFINITY]),
+            opposite in any::<bool>(),
         ) {
             let planes = Hyperplanes::generate(dim, 64, HyperplaneKind::Gaussian, seed).unwrap();
             let mut random = becr_basics::SplitMix64::new(seed);
             let mut number = || (random.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0;
-            let vectors: Vec<f32> = (0..count * dim).map(|_| number()).collect();
+            let mut vectors: Vec<f32> = (0..count * dim).map(|_| number() * scale).collect();
+            if opposite && dim > 1 {
+                // Products with the first hyperplane that cancel out, but for a rounding error.
+                for vector in vectors.chunks_mut(dim) {
+                    let along: f32 = vector[1..].iter().zip(&planes.matrix()[1..]).map(|(x, y)| x * y).sum();
+                    vector[0] = -along / planes.matrix()[0];
+                }
+            }
             let mut expected = vec![u32::MAX; count * 2];
             plain(planes.matrix(), dim, &vectors, &mut expected);
             let mut found = vec![u32::MAX; count * 2];
