@@ -66,7 +66,7 @@ pub enum EncodeError {
     #[error(transparent)]
     Footprint(#[from] becr_footprint::Error),
     /// A name in `BECR_SIMD` that is unknown, or that this processor cannot run.
-    #[error("BECR_SIMD={name}: {problem}; use avx512, avx2 or portable")]
+    #[error("BECR_SIMD={name}: {problem}; use avx512, avx2, neon or portable")]
     Simd {
         /// The name given.
         name: String,

@@ -22,6 +22,12 @@ pub(super) trait Dots: Copy {
     const ROWS: usize;
 
     unsafe fn zero() -> Self;
+    /// What sums begin with, given the sums of all weights of each column. Implementations that take activations less 128
+    /// make up for it here.
+    #[inline(always)]
+    unsafe fn begin(_weights: *const i32) -> Self {
+        Self::zero()
+    }
     unsafe fn left(from: *const u8) -> Self::Left;
     unsafe fn right(from: *const i8) -> Self::Right;
     /// `self + left · right`.
@@ -74,6 +80,8 @@ impl Dots for PlainDots {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+pub(super) use arm::{DotprodDots, I8mmDots, NeonDots};
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2Dots, Avx512VnniDots, AvxVnniDots};
 
@@ -214,6 +222,192 @@ mod x86 {
         #[inline(always)]
         unsafe fn ask_for(weights: *const i8) {
             _mm_prefetch::<_MM_HINT_T0>(weights);
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use super::Dots;
+    use crate::kernel::lanes::Neon;
+    use std::arch::aarch64::*;
+    use std::arch::asm;
+
+    /// The four activations at an address, as often as a register takes them.
+    #[inline(always)]
+    unsafe fn four(from: *const u8) -> uint8x16_t {
+        vreinterpretq_u8_u32(vdupq_n_u32(from.cast::<u32>().read_unaligned()))
+    }
+
+    /// The same less 128, which are signed bytes.
+    #[inline(always)]
+    unsafe fn four_less_128(from: *const u8) -> int8x16_t {
+        vreinterpretq_s8_u8(veorq_u8(four(from), vdupq_n_u8(0x80)))
+    }
+
+    /// What was taken from the sums with activations less 128.
+    #[inline(always)]
+    unsafe fn made_up(weights: *const i32) -> [int32x4_t; 2] {
+        [
+            vshlq_n_s32::<7>(vld1q_s32(weights)),
+            vshlq_n_s32::<7>(vld1q_s32(weights.add(4))),
+        ]
+    }
+
+    #[inline(always)]
+    unsafe fn weights(from: *const i8) -> [int8x16_t; 2] {
+        [vld1q_s8(from), vld1q_s8(from.add(16))]
+    }
+
+    /// `prfm` for two vectors of weights.
+    #[inline(always)]
+    unsafe fn ask_for(weights: *const i8) {
+        asm!("prfm pldl1keep, [{}]", in(reg) weights, options(nostack, preserves_flags, readonly));
+    }
+
+    /// `usdot`, of the extension i8mm. In assembly, as its intrinsic is not stable.
+    #[derive(Clone, Copy)]
+    pub(crate) struct I8mmDots([int32x4_t; 2]);
+
+    impl Dots for I8mmDots {
+        type Lanes = Neon;
+        type Left = uint8x16_t;
+        type Right = [int8x16_t; 2];
+        const ROWS: usize = 6;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            Self([vdupq_n_s32(0); 2])
+        }
+
+        #[inline(always)]
+        unsafe fn left(from: *const u8) -> uint8x16_t {
+            four(from)
+        }
+
+        #[inline(always)]
+        unsafe fn right(from: *const i8) -> [int8x16_t; 2] {
+            weights(from)
+        }
+
+        #[inline(always)]
+        unsafe fn dot(mut self, left: uint8x16_t, right: [int8x16_t; 2]) -> Self {
+            for (sum, right) in self.0.iter_mut().zip(right) {
+                asm!("usdot {0:v}.4s, {1:v}.16b, {2:v}.16b", inout(vreg) *sum, in(vreg) left, in(vreg) right,
+                    options(pure, nomem, nostack, preserves_flags));
+            }
+            self
+        }
+
+        #[inline(always)]
+        unsafe fn floats(self) -> Neon {
+            Neon::from_integers(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            ask_for(weights);
+        }
+    }
+
+    /// `sdot`, of the extension dotprod, on activations less 128. In assembly, as its intrinsic is not stable.
+    #[derive(Clone, Copy)]
+    pub(crate) struct DotprodDots([int32x4_t; 2]);
+
+    impl Dots for DotprodDots {
+        type Lanes = Neon;
+        type Left = int8x16_t;
+        type Right = [int8x16_t; 2];
+        const ROWS: usize = 6;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            Self([vdupq_n_s32(0); 2])
+        }
+
+        #[inline(always)]
+        unsafe fn begin(weights: *const i32) -> Self {
+            Self(made_up(weights))
+        }
+
+        #[inline(always)]
+        unsafe fn left(from: *const u8) -> int8x16_t {
+            four_less_128(from)
+        }
+
+        #[inline(always)]
+        unsafe fn right(from: *const i8) -> [int8x16_t; 2] {
+            weights(from)
+        }
+
+        #[inline(always)]
+        unsafe fn dot(mut self, left: int8x16_t, right: [int8x16_t; 2]) -> Self {
+            for (sum, right) in self.0.iter_mut().zip(right) {
+                asm!("sdot {0:v}.4s, {1:v}.16b, {2:v}.16b", inout(vreg) *sum, in(vreg) left, in(vreg) right,
+                    options(pure, nomem, nostack, preserves_flags));
+            }
+            self
+        }
+
+        #[inline(always)]
+        unsafe fn floats(self) -> Neon {
+            Neon::from_integers(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            ask_for(weights);
+        }
+    }
+
+    /// `smull` on activations less 128: two products of signed bytes fit 16 bits, as no weight is −128.
+    #[derive(Clone, Copy)]
+    pub(crate) struct NeonDots([int32x4_t; 2]);
+
+    impl Dots for NeonDots {
+        type Lanes = Neon;
+        type Left = int8x16_t;
+        type Right = [int8x16_t; 2];
+        const ROWS: usize = 4;
+
+        #[inline(always)]
+        unsafe fn zero() -> Self {
+            Self([vdupq_n_s32(0); 2])
+        }
+
+        #[inline(always)]
+        unsafe fn begin(weights: *const i32) -> Self {
+            Self(made_up(weights))
+        }
+
+        #[inline(always)]
+        unsafe fn left(from: *const u8) -> int8x16_t {
+            four_less_128(from)
+        }
+
+        #[inline(always)]
+        unsafe fn right(from: *const i8) -> [int8x16_t; 2] {
+            weights(from)
+        }
+
+        #[inline(always)]
+        unsafe fn dot(mut self, left: int8x16_t, right: [int8x16_t; 2]) -> Self {
+            for (sum, right) in self.0.iter_mut().zip(right) {
+                let low = vmull_s8(vget_low_s8(left), vget_low_s8(right));
+                let high = vmull_high_s8(left, right);
+                *sum = vpadalq_s16(*sum, vpaddq_s16(low, high));
+            }
+            self
+        }
+
+        #[inline(always)]
+        unsafe fn floats(self) -> Neon {
+            Neon::from_integers(self.0)
+        }
+
+        #[inline(always)]
+        unsafe fn ask_for(weights: *const i8) {
+            ask_for(weights);
         }
     }
 }

@@ -28,6 +28,12 @@ pub(crate) enum Int8 {
     AvxVnni,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "aarch64")]
+    NeonI8mm,
+    #[cfg(target_arch = "aarch64")]
+    NeonDotprod,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     Portable,
 }
 
@@ -55,6 +61,16 @@ impl Int8 {
                 list.push(Self::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if simd == Simd::Neon {
+            if std::arch::is_aarch64_feature_detected!("i8mm") {
+                list.push(Self::NeonI8mm);
+            }
+            if std::arch::is_aarch64_feature_detected!("dotprod") {
+                list.push(Self::NeonDotprod);
+            }
+            list.push(Self::Neon);
+        }
         if list.is_empty() || simd == Simd::Portable {
             list.push(Self::Portable);
         }
@@ -71,6 +87,12 @@ impl Int8 {
             Self::AvxVnni => "avx-vnni",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonI8mm => "neon-i8mm",
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDotprod => "neon-dotprod",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -83,6 +105,8 @@ impl Int8 {
             Self::Amx | Self::Avx512Vnni => 16,
             #[cfg(target_arch = "x86_64")]
             Self::AvxVnni | Self::Avx2 => 8,
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonI8mm | Self::NeonDotprod | Self::Neon => 8,
             Self::Portable => 4,
         }
     }
@@ -119,6 +143,7 @@ impl Int8 {
             b: b.bytes.as_ptr(),
             b_scale: b.scale.as_ptr(),
             b_sum: b.sum.as_ptr(),
+            b_whole_sum: b.whole_sum.as_ptr(),
             bias: b.bias.as_ptr(),
             out: out.as_mut_ptr(),
             out_stride,
@@ -148,6 +173,16 @@ impl Int8 {
         unsafe fn avx2(job: &Product8) {
             product8::product8::<dots::Avx2Dots>(job);
         }
+        #[cfg(target_arch = "aarch64")]
+        #[target_feature(enable = "i8mm")]
+        unsafe fn neon_i8mm(job: &Product8) {
+            product8::product8::<dots::I8mmDots>(job);
+        }
+        #[cfg(target_arch = "aarch64")]
+        #[target_feature(enable = "dotprod")]
+        unsafe fn neon_dotprod(job: &Product8) {
+            product8::product8::<dots::DotprodDots>(job);
+        }
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Amx => amx::product_amx(job),
@@ -157,6 +192,12 @@ impl Int8 {
             Self::AvxVnni => avx_vnni(job),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => avx2(job),
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonI8mm => neon_i8mm(job),
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDotprod => neon_dotprod(job),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => product8::product8::<dots::NeonDots>(job),
             Self::Portable => product8::product8::<dots::PlainDots>(job),
         }
     }
@@ -222,6 +263,8 @@ pub(crate) struct BytePanels {
     bytes: ByteLines,
     scale: Buffer,
     sum: Buffer,
+    /// The sums of weights as integers.
+    whole_sum: Vec<i32>,
     bias: Buffer,
     inner: usize,
     cols: usize,
@@ -244,6 +287,7 @@ impl BytePanels {
             bytes: ByteLines::zeros(width * depth),
             scale: Buffer::default(),
             sum: Buffer::default(),
+            whole_sum: vec![0; width],
             bias: Buffer::default(),
             inner,
             cols,
@@ -265,6 +309,7 @@ impl BytePanels {
                 sum += i32::from(byte);
             }
             (scales[j], sums[j]) = (scale, sum as f32 * scale);
+            panels.whole_sum[j] = sum;
         }
         panels
     }

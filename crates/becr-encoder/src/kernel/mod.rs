@@ -31,6 +31,8 @@ pub(crate) enum Simd {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     Portable,
 }
 
@@ -52,6 +54,9 @@ macro_rules! dispatch {
             Simd::Avx512 => avx512($($argument),*),
             #[cfg(target_arch = "x86_64")]
             Simd::Avx2 => avx2($($argument),*),
+            // Every 64-bit ARM processor has NEON, and the compiler uses it everywhere.
+            #[cfg(target_arch = "aarch64")]
+            Simd::Neon => $function::<lanes::Neon>($($argument),*),
             Simd::Portable => $function::<Portable>($($argument),*),
         }
     }};
@@ -91,6 +96,7 @@ impl Simd {
             // The engine's name for the AVX-512 that it needs; the encoder needs less of it.
             "avx512" | "avx512-vbmi" => "avx512",
             "avx2" => "avx2",
+            "neon" => "neon",
             "portable" => "portable",
             _ => {
                 return Err(EncodeError::Simd {
@@ -119,6 +125,8 @@ impl Simd {
                 list.push(Self::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        list.push(Self::Neon);
         list.push(Self::Portable);
         list
     }
@@ -129,6 +137,8 @@ impl Simd {
             Self::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => "neon",
             Self::Portable => "portable",
         }
     }
@@ -144,6 +154,8 @@ impl Simd {
             Self::Avx512 => lanes::Avx512::WIDTH,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => lanes::Avx2::WIDTH,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => lanes::Neon::WIDTH,
             Self::Portable => Portable::WIDTH,
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Product8 {
     pub(super) b_scale: *const f32,
     pub(super) b_sum: *const f32,
     pub(super) bias: *const f32,
+    /// The same sums as integers, before they are scaled.
+    pub(super) b_whole_sum: *const i32,
     /// `rows × cols` with this distance between rows.
     pub(super) out: *mut f32,
     pub(super) out_stride: usize,
@@ -92,7 +94,9 @@ unsafe fn tile<D: Dots, const ROWS: usize>(p: &Product8, at: &At) {
     }
     let mut a = p.a.add(at.first_row * p.inner);
     let mut b = at.b;
-    let mut sums = [[D::zero(); 2]; ROWS];
+    let whole = p.b_whole_sum.add(at.first_col);
+    let begin = [D::begin(whole), D::begin(whole.add(D::Lanes::WIDTH))];
+    let mut sums = [begin; ROWS];
     let first = at.first_row == 0;
     for _ in 0..p.inner / 4 {
         if first {

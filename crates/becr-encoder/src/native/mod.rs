@@ -51,7 +51,7 @@ impl NativeEncoder {
     }
 
     /// Prepares weights for the best vector instructions this processor has. `BECR_SIMD` (`avx512`, `avx2`,
-    /// `portable`) overrides the choice. Layers behind the last kept one are dropped.
+    /// `neon`, `portable`) overrides the choice. Layers behind the last kept one are dropped.
     pub fn with_precision(
         config: &Config,
         weights: Weights,
@@ -95,12 +95,13 @@ impl NativeEncoder {
         })
     }
 
-    /// The instructions chosen: `avx512`, `avx2` or `portable`.
+    /// The instructions chosen: `avx512`, `avx2`, `neon` or `portable`.
     pub fn simd(&self) -> &'static str {
         self.simd.name()
     }
 
-    /// The instructions of the linear layers: in int8 `amx`, `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
+    /// The instructions of the linear layers: in int8 `amx`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-i8mm`,
+    /// `neon-dotprod`, `neon` or `portable`.
     pub fn linear_simd(&self) -> &'static str {
         match self.precision {
             Precision::F32 => self.simd.name(),
