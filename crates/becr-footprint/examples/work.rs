@@ -7,12 +7,18 @@ use becr_footprint::{
     CompositeQuery, DocumentLayout, DocumentTokens, Engine, GroupWeight, Implementation, Kernels,
     TiledDocument, Workspace,
 };
+use std::io::Write;
 
 const LAYERS: usize = 5;
 const BITS: usize = 256;
 const TOKENS: usize = 857;
 const DIM: usize = 384;
 const VECTORS: usize = 64;
+
+/// Prints a result: without it the compiler might leave the work out.
+fn print(result: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stdout(), "{result}");
+}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -52,7 +58,7 @@ fn pool(implementation: &str, words: usize, times: usize) {
         (engine.log_sums(&query, &kernels, &document, None, &mut buffers, &mut sums))
             .expect("sums");
     }
-    println!("{}", sums.iter().sum::<f32>());
+    print(sums.iter().sum::<f32>());
 }
 
 /// The token groups of so many words, each word and both words of each pair, weighted as in the paper.
@@ -98,9 +104,6 @@ fn hash(implementation: &str, times: usize) {
             planes.footprints(&vectors, &mut out).expect("footprints");
         }
     }
-    println!(
-        "{:08x}",
-        out.iter()
-            .fold(0_u32, |sum, word| sum.rotate_left(1) ^ word)
-    );
+    let sum = (out.iter()).fold(0_u32, |sum, word| sum.rotate_left(1) ^ word);
+    print(format_args!("{sum:08x}"));
 }

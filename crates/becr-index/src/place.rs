@@ -33,7 +33,6 @@ pub(crate) fn resolve(target: &Path) -> Result<PathBuf, IndexError> {
 }
 
 /// Whether a file system is mounted on a directory. Such a directory cannot be renamed, nor can another take its place.
-#[cfg(unix)]
 pub(crate) fn is_mount_point(dir: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let (Ok(real), Some(parent)) = (dir.canonicalize(), dir.parent()) else {
@@ -44,13 +43,7 @@ pub(crate) fn is_mount_point(dir: &Path) -> bool {
     device(&real) != device(parent) || is_listed(&real)
 }
 
-#[cfg(not(unix))]
-pub(crate) fn is_mount_point(_: &Path) -> bool {
-    false
-}
-
 /// Whether Linux lists the path as a mount point; elsewhere there is no such list.
-#[cfg(unix)]
 fn is_listed(real: &Path) -> bool {
     let list = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounted = list.lines().filter_map(|line| line.split(' ').nth(4));
@@ -59,7 +52,6 @@ fn is_listed(real: &Path) -> bool {
 }
 
 /// Blanks and the like stand as three octal digits in the list.
-#[cfg(unix)]
 fn unescaped(place: &str) -> String {
     let codes = [
         ("\\040", " "),

@@ -109,7 +109,6 @@ fn lock_file(dir: &Path) -> Result<File, IndexError> {
 }
 
 /// Whether an open file is the one that has this path.
-#[cfg(unix)]
 pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let (Ok(open), Ok(there)) = (file.metadata(), std::fs::metadata(path)) else {
@@ -118,25 +117,10 @@ pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     (open.dev(), open.ino()) == (there.dev(), there.ino())
 }
 
-/// Elsewhere a file that is open cannot be replaced.
-#[cfg(not(unix))]
-pub(crate) fn is_at(_: &File, path: &Path) -> bool {
-    path.is_file()
-}
-
-#[cfg(unix)]
 fn identity(dir: &Path) -> std::io::Result<Identity> {
     use std::os::unix::fs::MetadataExt;
     let meta = std::fs::metadata(dir)?;
     Ok((meta.dev(), meta.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(dir: &Path) -> std::io::Result<Identity> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    dir.canonicalize()?.hash(&mut hasher);
-    Ok((0, hasher.finish()))
 }
 
 #[cfg(test)]

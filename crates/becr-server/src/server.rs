@@ -171,7 +171,6 @@ fn spawn(
 
 /// Waits for a signal or for [`Stopper::stop`].
 async fn asked_to_end(stop: &Notify) {
-    #[cfg(unix)]
     let terminated = async {
         use tokio::signal::unix::{SignalKind, signal};
         match signal(SignalKind::terminate()) {
@@ -179,8 +178,6 @@ async fn asked_to_end(stop: &Notify) {
             Err(_) => std::future::pending().await,
         }
     };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
     tokio::select! {
         () = terminated => {}
         _ = tokio::signal::ctrl_c() => {}

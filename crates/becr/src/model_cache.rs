@@ -60,10 +60,7 @@ impl ModelStamp {
                 let entry = entry.ok()?;
                 // Of what a link leads to: the hub's cache is made of links.
                 let meta = std::fs::metadata(entry.path()).ok()?;
-                #[cfg(unix)]
                 let inode = std::os::unix::fs::MetadataExt::ino(&meta);
-                #[cfg(not(unix))]
-                let inode = 0;
                 files.push(FileStamp {
                     name: entry.file_name(),
                     bytes: meta.len(),

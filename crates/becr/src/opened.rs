@@ -51,13 +51,10 @@ pub(crate) struct Stamp {
 impl Stamp {
     pub(crate) fn of(dir: &Path) -> std::io::Result<Self> {
         let meta = std::fs::metadata(Manifest::file(dir))?;
-        #[cfg(unix)]
         let (file, folder) = {
             use std::os::unix::fs::MetadataExt;
             (meta.ino(), std::fs::metadata(dir)?.ino())
         };
-        #[cfg(not(unix))]
-        let (file, folder) = (meta.len(), 0);
         Ok(Self {
             file,
             folder,

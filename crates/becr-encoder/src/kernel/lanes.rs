@@ -359,9 +359,8 @@ mod arm {
 
         #[inline(always)]
         unsafe fn store_low_bytes(self, to: *mut u8) {
-            let halves = [self.0, self.1].map(|x| vreinterpretq_u16_f32(x));
-            let low = vuzp1q_u16(halves[0], halves[1]);
-            vst1_u8(to, vmovn_u16(low));
+            let (low, high) = (vreinterpretq_u16_f32(self.0), vreinterpretq_u16_f32(self.1));
+            vst1_u8(to, vmovn_u16(vuzp1q_u16(low, high)));
         }
     }
 
