@@ -37,7 +37,12 @@ macro_rules! named {
 
 named!(Mode, QueryMode, "Mode", "How a query is read.");
 named!(Scorer, becr::Scorer, "Scorer", "What a score is.");
-named!(FindBy, becr::FindBy, "FindBy", "By what documents are found.");
+named!(
+    FindBy,
+    becr::FindBy,
+    "FindBy",
+    "By what documents are found."
+);
 
 /// Parts of a score to leave out: a list, or in an address their names with commas between.
 #[derive(Debug, Clone, Default)]
