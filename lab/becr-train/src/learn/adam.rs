@@ -4,9 +4,20 @@ use crate::model::{Group, Learned};
 use burn::tensor::Tensor;
 use burn::tensor::backend::{AutodiffBackend, Backend};
 
-const MEAN_DECAY: f64 = 0.9;
-const SQUARE_DECAY: f64 = 0.999;
 const GUARD: f64 = 1e-8;
+
+/// How much of the running means a step keeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decays {
+    pub(crate) mean: f64,
+    pub(crate) square: f64,
+}
+
+/// Those of heads, encoders and baselines.
+const DECAYS: Decays = Decays {
+    mean: 0.9,
+    square: 0.999,
+};
 
 /// Gradients of all parameters, in the order in which they are visited.
 pub(crate) struct Gradients<B: Backend>(Vec<Tensor<B, 2>>);
@@ -62,16 +73,40 @@ pub(crate) struct Rates {
 
 /// Running means of a parameter's gradient and of its square.
 #[derive(Debug, Clone)]
-pub(crate) struct Moments<B: Backend> {
-    pub(crate) mean: Tensor<B, 2>,
-    pub(crate) square: Tensor<B, 2>,
+pub(crate) struct Moments<B: Backend, const D: usize> {
+    pub(crate) mean: Tensor<B, D>,
+    pub(crate) square: Tensor<B, D>,
+}
+
+impl<B: Backend, const D: usize> Moments<B, D> {
+    /// Takes a gradient in, and gives what a rate of 1 would take away from the values. `step` counts from 0.
+    pub(crate) fn change(
+        &mut self,
+        gradient: Tensor<B, D>,
+        decays: Decays,
+        step: usize,
+    ) -> Tensor<B, D> {
+        // Both means begin at 0 and are too small at first.
+        let grown = |decay: f64| 1.0 - decay.powi(step as i32 + 1);
+        let Self { mean, square } = self;
+        *mean =
+            mean.clone().mul_scalar(decays.mean) + gradient.clone().mul_scalar(1.0 - decays.mean);
+        *square = square.clone().mul_scalar(decays.square)
+            + gradient.square().mul_scalar(1.0 - decays.square);
+        let root = square
+            .clone()
+            .div_scalar(grown(decays.square))
+            .sqrt()
+            .add_scalar(GUARD);
+        mean.clone().div_scalar(grown(decays.mean)) / root
+    }
 }
 
 /// The optimizer's memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Adam<B: Backend> {
     /// In the order in which parameters are visited.
-    pub(crate) moments: Vec<Moments<B>>,
+    pub(crate) moments: Vec<Moments<B, 2>>,
 }
 
 impl<B: Backend> Adam<B> {
@@ -102,27 +137,12 @@ impl<B: Backend> Adam<B> {
     ) where
         A: AutodiffBackend<InnerBackend = B>,
     {
-        let time = step as i32 + 1;
-        // Both means begin at 0 and are too small at first.
-        let grown = |decay: f64| 1.0 - decay.powi(time);
-        let (mean_grown, square_grown) = (grown(MEAN_DECAY), grown(SQUARE_DECAY));
         let mut known = self.moments.iter_mut().zip(gradients.0);
         network.visit(&mut |parameter| {
             let Some((moments, gradient)) = known.next() else {
                 return;
             };
-            let gradient = gradient.mul_scalar(factor);
-            let Moments { mean, square } = moments;
-            *mean =
-                mean.clone().mul_scalar(MEAN_DECAY) + gradient.clone().mul_scalar(1.0 - MEAN_DECAY);
-            *square = square.clone().mul_scalar(SQUARE_DECAY)
-                + gradient.square().mul_scalar(1.0 - SQUARE_DECAY);
-            let root = square
-                .clone()
-                .div_scalar(square_grown)
-                .sqrt()
-                .add_scalar(GUARD);
-            let change = mean.clone().div_scalar(mean_grown) / root;
+            let change = moments.change(gradient.mul_scalar(factor), DECAYS, step);
             let rate = match parameter.group {
                 Group::Encoder => rates.encoder,
                 Group::Head => rates.head,

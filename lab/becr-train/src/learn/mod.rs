@@ -9,8 +9,8 @@ mod schedule;
 use crate::batch::Batch;
 use crate::model::{Learned, Place};
 use crate::{Example, Observer, Step, TrainError, TrainOptions, Validated};
-pub(crate) use adam::Gradients;
 use adam::{Adam, Rates};
+pub(crate) use adam::{Decays, Gradients, Moments};
 use burn::tensor::Tensor;
 use burn::tensor::backend::{AutodiffBackend, Backend};
 #[cfg(test)]

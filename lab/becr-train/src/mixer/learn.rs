@@ -6,6 +6,7 @@ use super::fit::linear_map;
 use super::pack::{Packed, Packer};
 use super::teacher::{MixerTensors, Teacher, Weights, unit};
 use super::{HeldOut, MixerTraining, draw, trial};
+use crate::learn::{Decays, Moments};
 use crate::model::Place;
 use crate::{Observer, Step, TrainError};
 use becr_encoder::{Centre, Shape};
@@ -18,9 +19,11 @@ use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_128;
 
-const MEAN_DECAY: f64 = 0.9;
-const SQUARE_DECAY: f64 = 0.98;
-const GUARD: f64 = 1e-8;
+/// The optimizer's: gradients of mixers change sooner than those of heads.
+const DECAYS: Decays = Decays {
+    mean: 0.9,
+    square: 0.98,
+};
 
 /// Steps between two looks at the loss.
 const LOOK_EVERY: usize = 20;
@@ -49,8 +52,7 @@ pub(super) struct Learned {
 /// All numbers of the mixer and the optimizer's memory of them, each in one row.
 struct Optimizer<B: Backend> {
     values: Tensor<B, 1>,
-    mean: Tensor<B, 1>,
-    square: Tensor<B, 1>,
+    moments: Moments<B, 1>,
 }
 
 impl MixerTraining<'_> {
@@ -233,8 +235,10 @@ impl MixerTraining<'_> {
         };
         let optimizer = Optimizer {
             values: up(state.values),
-            mean: up(state.mean),
-            square: up(state.square),
+            moments: Moments {
+                mean: up(state.mean),
+                square: up(state.square),
+            },
         };
         Ok((optimizer, step))
     }
@@ -243,8 +247,8 @@ impl MixerTraining<'_> {
         let state = State {
             step,
             values: floats(&optimizer.values),
-            mean: floats(&optimizer.mean),
-            square: floats(&optimizer.square),
+            mean: floats(&optimizer.moments.mean),
+            square: floats(&optimizer.moments.square),
         };
         checkpoint::write(&self.folder, &self.fingerprint(), &state)
     }
@@ -402,18 +406,8 @@ impl<B: Backend> Optimizer<B> {
         let length = gradient.clone().square().sum().sqrt();
         let factor = length.clamp_min(clip).recip().mul_scalar(clip);
         let gradient = gradient * factor;
-        let grown = |decay: f64| 1.0 - decay.powi(step as i32 + 1);
-        self.mean = self.mean.clone().mul_scalar(MEAN_DECAY)
-            + gradient.clone().mul_scalar(1.0 - MEAN_DECAY);
-        self.square = self.square.clone().mul_scalar(SQUARE_DECAY)
-            + gradient.square().mul_scalar(1.0 - SQUARE_DECAY);
-        let root = self
-            .square
-            .clone()
-            .div_scalar(grown(SQUARE_DECAY))
-            .sqrt()
-            .add_scalar(GUARD);
-        let change = self.mean.clone().mul_scalar(rate / grown(MEAN_DECAY)) / root;
+        let change = self.moments.change(gradient, DECAYS, step);
+        let change = change.mul_scalar(rate);
         self.values = self.values.clone().mul_scalar(1.0 - rate * decay) - change;
     }
 }
