@@ -5,7 +5,7 @@ use crate::full::run;
 use crate::train::losses;
 use becr_model::{Config, Storage, Weights};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -157,9 +157,28 @@ const SHAPES: [(&str, usize, usize); 5] = [
 /// The sample collection, candidates, a random model of its words, and the files that say what is trained and compared.
 fn prepare(folder: &Path) {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/becr-cli/sample");
-    for name in ["corpus.jsonl", "queries.tsv", "qrels.txt"] {
-        fs::copy(sample.join(name), folder.join(name)).unwrap();
-    }
+    let read = |name: &str| fs::read_to_string(sample.join(name)).unwrap();
+    // Its first part alone: as much as these trainings need.
+    let first = read("first.txt");
+    let first: HashSet<&str> = first.lines().collect();
+    let keep = |name: &str, is_kept: &dyn Fn(&str) -> bool| {
+        let text = read(name);
+        let lines = text.lines().filter(|line| is_kept(line));
+        let kept: String = lines.map(|line| format!("{line}\n")).collect();
+        fs::write(folder.join(name), kept).unwrap();
+    };
+    let is_first_query = |line: &str| {
+        let id = line.split(['\t', ' ']).next().unwrap();
+        id[1..].parse::<usize>().unwrap() <= 40
+    };
+    keep("corpus.jsonl", &|line| {
+        let document: Value = serde_json::from_str(line).unwrap();
+        first.contains(document["id"].as_str().unwrap())
+    });
+    keep("queries.tsv", &is_first_query);
+    keep("qrels.txt", &|line| {
+        is_first_query(line) && line.split(' ').nth(2).is_some_and(|id| first.contains(id))
+    });
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for line in fs::read_to_string(folder.join("corpus.jsonl"))
         .unwrap()
