@@ -235,7 +235,7 @@ fn a_full_index_is_re_ranked() {
         &["search", "index", "river", "--explain", "--timing"],
     );
     assert!(outcome.stdout.contains("(BM25: "), "{}", outcome.stdout);
-    assert!(outcome.stdout.contains("deep +") || outcome.stdout.contains("deep -"));
+    assert!(outcome.stdout.contains("meaning +") || outcome.stdout.contains("meaning -"));
     assert!(outcome.stderr.contains("look-up"), "{}", outcome.stderr);
 }
 
