@@ -48,8 +48,10 @@ const FAILING: &[(&str, &[&str])] = &[
     ("recvfrom", &["ECONNRESET"]),
     ("connect", &["ECONNREFUSED"]),
 ];
-/// A sync of a slow disk, in microseconds.
+/// A sync of a slow disk, or a write to the store, in microseconds.
 const SLOW: usize = 20_000;
+/// The store alone writes at places of files: while its commit takes its time, merges of the first stage come to their end.
+pub(crate) const SLOW_STORE: &str = "inject=pwrite64,pwritev:delay_enter=100000";
 
 /// Runs a command with something in its way, and checks what it left.
 pub(crate) fn state(
@@ -62,8 +64,10 @@ pub(crate) fn state(
 ) -> anyhow::Result<()> {
     copy(&scenario.template, folder)?;
     let mut faults = Vec::new();
-    if random.below(3) == 0 {
-        faults.push(format!("fsync,fdatasync:delay_enter={SLOW}"));
+    match random.below(4) {
+        0 => faults.push(format!("inject=fsync,fdatasync:delay_enter={SLOW}")),
+        1 => faults.push(SLOW_STORE.to_owned()),
+        _ => {}
     }
     faults.push(match kind {
         Kind::Error => {
@@ -76,7 +80,7 @@ pub(crate) fn state(
             // Once, or from then on.
             let more = ["", "+"][random.below(2)];
             let when = 1 + random.below(scenario.counts[*call]);
-            format!("{call}:error={error}:when={when}{more}")
+            format!("inject={call}:error={error}:when={when}{more}")
         }
         _ => {
             let known: Vec<_> = KILLED
@@ -85,17 +89,13 @@ pub(crate) fn state(
                 .collect();
             let call = known[random.below(known.len())];
             let when = 1 + random.below(scenario.counts[*call]);
-            format!("{call}:signal=KILL:when={when}")
+            format!("inject={call}:signal=KILL:when={when}")
         }
     });
     let command = Scenario::named(&scenario.command, number);
     let output = Command::new("timeout")
         .args(["-k", "5", "120", "strace", "-f", "-qq", "-o", "/dev/null"])
-        .args(
-            faults
-                .iter()
-                .flat_map(|fault| ["-e".to_owned(), format!("inject={fault}")]),
-        )
+        .args(faults.iter().flat_map(|fault| ["-e", fault]))
         .arg(&world.becr)
         .args(&command)
         .current_dir(folder)

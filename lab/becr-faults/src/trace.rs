@@ -1,6 +1,7 @@
 //! The system calls of a command that change files, as `strace` writes them down.
 
 use crate::disk::{Disk, Event, What};
+use crate::inject::SLOW_STORE;
 use anyhow::{Context, bail, ensure};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -27,6 +28,7 @@ impl Recording {
         let output = Command::new("strace")
             .args(["-f", "-qq", "-y", "-xx", "-s", "100000000", "-e"])
             .arg(format!("trace={CALLS}"))
+            .args(["-e", SLOW_STORE])
             .arg("-o")
             .arg(&log)
             .arg(becr)
