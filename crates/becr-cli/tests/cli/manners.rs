@@ -86,7 +86,11 @@ fn an_interrupted_first_sync_goes_on_with_changed_files() {
     let notes = folder.join("notes");
     fs::create_dir(&notes).unwrap();
     for number in 0..1500 {
-        let text = "river bank money loan fish ".repeat(1 + number % 30);
+        // Copies would be read once.
+        let text = format!(
+            "{}{number}",
+            "river bank money loan fish ".repeat(1 + number % 30)
+        );
         fs::write(notes.join(format!("{number}.md")), text).unwrap();
     }
     let sync = ["sync", "X", "notes", "--model", "model"];
