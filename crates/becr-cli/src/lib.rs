@@ -3,7 +3,7 @@
 //! Each subcommand is a module of `commands` with its arguments and a `run` function. Results go to standard output, logs
 //! and progress to standard error. Exit status: 0 success, 1 the work failed, 2 the command line was wrong.
 //!
-//! [`becr`] is the whole command. [`program::run`] runs other commands in the same way, with the same configuration file,
+//! [`becr()`] is the whole command. [`program::run`] runs other commands in the same way, with the same configuration file,
 //! and [`rerank`], [`index`] and the modules beside them are what such commands are made of.
 
 pub mod backend;
