@@ -23,7 +23,7 @@ fn documents_are_added_replaced_and_deleted() {
     assert_eq!(added.status, 200, "{}", added.body);
     assert_eq!(added.json()["added"], 1);
     let ids = |query: &str| -> Vec<String> {
-        let answer = get(at, &format!("/search?q={query}&k=20")).json();
+        let answer = get(at, &format!("/search?q={query}&k=20&candidates=words")).json();
         let results = answer["results"].as_array().unwrap();
         results
             .iter()
@@ -72,7 +72,7 @@ fn every_answer_is_of_some_committed_state() {
         for _ in 0..3 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let answer = get(server.address, "/search?q=marzipan&k=20");
+                    let answer = get(server.address, "/search?q=marzipan&k=20&candidates=words");
                     assert_eq!(answer.status, 200, "{}", answer.body);
                     let answer = answer.json();
                     let found = answer["results"].as_array().unwrap();
