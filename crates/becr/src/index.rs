@@ -9,6 +9,7 @@ use crate::{
     SearchAnswer, SearchOptions, TextAnswer, TextCache, TextCandidate,
 };
 use becr_encoder::{Encoder, Precision};
+use becr_index::live::LiveIndex;
 use becr_index::{Changed, Existing, IntoDocument, Observer, Verification};
 use becr_model::{Head, Model, QueryMode};
 use becr_rank::{ListParts, Ranker};
@@ -33,7 +34,25 @@ pub struct OpenOptions {
     /// The model, once it was needed.
     read: Arc<ModelCache>,
     /// The encoder, once it was needed.
-    loaded: Arc<Mutex<Option<Arc<Encoder>>>>,
+    loaded: Arc<Mutex<Option<(EncoderKey, Arc<Encoder>)>>>,
+    /// What the index was encoded with when it was opened: what [`OpenOptions::encoder`] belongs to.
+    bound_to: Option<String>,
+}
+
+/// What an encoder computes: footprints of one key are not to be compared with those of another.
+#[derive(Clone, PartialEq, Eq)]
+struct EncoderKey {
+    encoder_id: String,
+    precision: Precision,
+}
+
+impl EncoderKey {
+    fn of(opened: &Opened) -> Result<Self, Error> {
+        Ok(Self {
+            encoder_id: opened.store()?.header().encoder_id.clone(),
+            precision: opened.manifest.precision(),
+        })
+    }
 }
 
 impl OpenOptions {
@@ -52,6 +71,8 @@ impl OpenOptions {
     /// and to encode queries.
     pub fn model(mut self, model: impl Into<Arc<Model>>) -> Self {
         self.model = Some(model.into());
+        // What is known of another model, by options that these were cloned from.
+        self.read = Arc::default();
         self
     }
 
@@ -81,32 +102,41 @@ impl OpenOptions {
         Index::with_options(path.as_ref(), self)
     }
 
-    /// The encoder of an index's model, loaded when first asked for.
+    /// The encoder of an index, loaded when first asked for. Another index may have taken the place of the one that it was
+    /// loaded for, so it is compared at every use.
     pub(crate) fn encoder_of(&self, opened: &Opened) -> Result<Arc<Encoder>, Error> {
+        let wanted = EncoderKey::of(opened)?;
         if let Some(encoder) = &self.encoder {
             let asked = encoder.backend().precision();
             opened.manifest.check_precision(&opened.dir, asked)?;
+            if let Some(given) = &self.bound_to {
+                opened.store()?.check_encoder(given)?;
+            }
             return Ok(encoder.clone());
         }
         let mut loaded = lock(&self.loaded);
-        if let Some(encoder) = &*loaded {
+        if let Some((key, encoder)) = &*loaded
+            && *key == wanted
+        {
             return Ok(encoder.clone());
         }
+        // Before another is loaded: two at a time would take the memory of two.
+        *loaded = None;
         let model = self.model_of(opened)?;
-        opened.store()?.check_encoder(&model.encoder_id())?;
-        let encoder = Arc::new(Encoder::with_precision(
-            Model::clone(&model),
-            opened.manifest.precision(),
-        )?);
-        *loaded = Some(encoder.clone());
+        let encoder = Encoder::with_precision(Model::clone(&model), wanted.precision)?;
+        let encoder = Arc::new(encoder);
+        *loaded = Some((wanted, encoder.clone()));
         Ok(encoder)
     }
 
+    /// The model of an index; an error if the one that was given, or is in its place, is another.
     fn model_of(&self, opened: &Opened) -> Result<Arc<Model>, Error> {
-        match &self.model {
-            Some(model) => Ok(model.clone()),
-            None => self.read.of_manifest(&opened.dir, &opened.manifest),
-        }
+        let (model, id) = match &self.model {
+            Some(model) => (model.clone(), self.read.id_of(model)),
+            None => self.read.of_manifest(&opened.dir, &opened.manifest)?,
+        };
+        opened.store()?.check_encoder(&id)?;
+        Ok(model)
     }
 }
 
@@ -142,8 +172,12 @@ impl Index {
         OpenOptions::new().open(path)
     }
 
-    fn with_options(path: &Path, options: OpenOptions) -> Result<Self, Error> {
+    fn with_options(path: &Path, mut options: OpenOptions) -> Result<Self, Error> {
         let opened = Arc::new(Self::open_edition(path, &options, None)?);
+        options.bound_to = match &opened.store {
+            Some(store) => Some(store.header().encoder_id.clone()),
+            None => None,
+        };
         let inner = Inner {
             address: path.to_owned(),
             path: opened.dir.clone(),
@@ -382,10 +416,23 @@ impl Index {
     }
 
     /// What encodes documents, loaded when first asked for.
-    pub(crate) fn model_and_encoder(&self) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
+    fn model_and_encoder(&self) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
         let opened = self.opened()?;
         let options = &self.inner.options;
         Ok((options.model_of(&opened)?, options.encoder_of(&opened)?))
+    }
+
+    /// The same for the index that a writer has open, which may have taken the place of another a moment ago.
+    pub(crate) fn model_and_encoder_for(
+        &self,
+        live: &LiveIndex,
+    ) -> Result<(Arc<Model>, Arc<Encoder>), Error> {
+        let found = self.model_and_encoder()?;
+        let precision = found.1.backend().precision();
+        live.manifest().check_precision(live.dir(), precision)?;
+        live.store()
+            .check_encoder(&self.opened()?.store()?.header().encoder_id)?;
+        Ok(found)
     }
 
     /// What the index's documents and token groups were encoded in.
@@ -413,10 +460,11 @@ impl Index {
         observer: &dyn Observer,
     ) -> Result<Changed, Error> {
         self.check_changeable()?;
-        let (model, encoder) = self.model_and_encoder()?;
+        // Loaded before other writers have to wait.
+        self.model_and_encoder()?;
+        let mut live = LiveIndex::open(&self.inner.path)?;
+        let (model, encoder) = self.model_and_encoder_for(&live)?;
         let encoder = becr_index::full::DocumentEncoder::new(&model, &encoder)?;
-        let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
-        live.store().check_encoder(&model.encoder_id())?;
         let added = becr_index::add(
             &mut live,
             &encoder,
@@ -445,7 +493,7 @@ impl Index {
     /// Deletes documents, all in one generation; returns the ids that the index did not have.
     pub fn delete(&self, ids: &[String]) -> Result<(Changed, Vec<String>), Error> {
         self.check_embedded()?;
-        let mut live = becr_index::live::LiveIndex::open(&self.inner.path)?;
+        let mut live = LiveIndex::open(&self.inner.path)?;
         let deleted = becr_index::delete(&mut live, ids)?;
         if let Err(error) = live.finish() {
             tracing::warn!(%error, "merging the first stage failed");

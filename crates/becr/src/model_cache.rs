@@ -6,12 +6,19 @@ use becr_index::manifest::Manifest;
 use becr_model::Model;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 /// The model that was read last, and the state of its directory then.
 #[derive(Default)]
-pub(crate) struct ModelCache(Mutex<Option<(ModelStamp, Arc<Model>)>>);
+pub(crate) struct ModelCache {
+    read: Mutex<Option<(ModelStamp, Identified)>>,
+    /// Of the model that was given.
+    given: OnceLock<Arc<str>>,
+}
+
+/// A model and its [`Model::encoder_id`], a hash of all its weights: made once.
+type Identified = (Arc<Model>, Arc<str>);
 
 impl ModelCache {
     /// The model that an index was built with. It is read again where a file of its directory has changed: what was
@@ -20,18 +27,25 @@ impl ModelCache {
         &self,
         index: &Path,
         manifest: &Manifest,
-    ) -> Result<Arc<Model>, Error> {
+    ) -> Result<Identified, Error> {
         let directory = manifest.model.as_ref().map(|model| &*model.directory);
         let stamp = directory.and_then(ModelStamp::of);
-        let mut kept = lock(&self.0);
+        let mut kept = lock(&self.read);
         match (&*kept, &stamp) {
-            (Some((before, model)), Some(now)) if before == now => return Ok(model.clone()),
+            (Some((before, found)), Some(now)) if before == now => return Ok(found.clone()),
             _ => *kept = None,
         }
         // The stamp is older than what is read: a change in between is seen the next time.
         let model = Arc::new(models::of_manifest(index, manifest)?);
-        *kept = stamp.map(|stamp| (stamp, model.clone()));
-        Ok(model)
+        let id = Arc::from(model.encoder_id());
+        *kept = stamp.map(|stamp| (stamp, (model.clone(), Arc::clone(&id))));
+        Ok((model, id))
+    }
+
+    /// The identity of the model that was given when the index was opened, which stays the same one.
+    pub(crate) fn id_of(&self, given: &Model) -> Arc<str> {
+        let id = self.given.get_or_init(|| given.encoder_id().into());
+        Arc::clone(id)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::stored::{IndexStore, StoreSnapshot};
 use crate::view::{Finder, State, View};
 use crate::{Error, Generation, OpenOptions, RankOptions};
 use becr_encoder::{Mixed, Mixer, hyperplanes};
+use becr_index::FileSum;
 use becr_index::first_stage::FirstStage;
 use becr_index::manifest::Manifest;
 use becr_lmdb::Store;
@@ -12,6 +13,7 @@ use becr_model::{Head, QueryMode};
 use becr_rank::{MixedQuery, QueryPlan, RankError, RankWorkspace, Ranker};
 use becr_store::StoreContents;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -25,6 +27,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// An edition of an index.
 pub(crate) struct Opened {
+    /// No other has it in this process: what is kept of one index is told from what is kept of its successor by it.
+    pub(crate) number: u64,
     pub(crate) dir: PathBuf,
     pub(crate) files: IndexFiles,
     pub(crate) manifest: Manifest,
@@ -63,6 +67,12 @@ impl Stamp {
     }
 }
 
+/// The next [`Opened::number`].
+fn number() -> u64 {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    NUMBERS.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Opened {
     /// Opens an index in a cluster. `before` is what was open.
     #[cfg(feature = "redis")]
@@ -84,6 +94,7 @@ impl Opened {
         };
         tracing::debug!(index = %dir.display(), edition = manifest.edition, "opened");
         Ok(Self {
+            number: number(),
             files: IndexFiles::Memory(dir.clone(), files),
             dir,
             manifest,
@@ -141,10 +152,11 @@ impl Opened {
                 }
             };
             let ranker = before
-                .filter(|before| before.stamp.is_some_and(|old| old.folder == stamp.folder))
+                .filter(|before| before.ranks_as(&manifest, store.as_ref()))
                 .and_then(|before| lock(&before.ranker).clone());
             tracing::debug!(index = %dir.display(), edition = manifest.edition, "opened");
             return Ok(Self {
+                number: number(),
                 dir: dir.to_owned(),
                 files: IndexFiles::Folder(dir.to_owned()),
                 manifest,
@@ -155,6 +167,19 @@ impl Opened {
                 workspaces: Mutex::default(),
             });
         }
+    }
+
+    /// Whether another edition has the same head, tokenizer and mixer, by the checksums of their files, and records of the
+    /// same kind. The folder's inode tells nothing: systems use that of a removed folder again.
+    fn ranks_as(&self, other: &Manifest, store: Option<&IndexStore>) -> bool {
+        let header = |store: Option<&IndexStore>| store.map(|store| store.header().clone());
+        let files = |manifest: &Manifest| -> Vec<FileSum> {
+            let files = manifest.files.iter();
+            let of_model = files.filter(|file| file.path.starts_with("model/"));
+            of_model.cloned().collect()
+        };
+        let own = files(&self.manifest);
+        !own.is_empty() && own == files(other) && header(self.store.as_ref()) == header(store)
     }
 
     /// The document store.

@@ -156,8 +156,7 @@ impl Index {
         plan: &mut SyncPlan,
         observer: &dyn Observer,
     ) -> Result<Changed, Error> {
-        let (model, encoder) = self.model_and_encoder()?;
-        live.store().check_encoder(&model.encoder_id())?;
+        let (model, encoder) = self.model_and_encoder_for(live)?;
         let encoder = DocumentEncoder::new(&model, &encoder)?;
         Ok(plan.put(live, &encoder, observer)?)
     }

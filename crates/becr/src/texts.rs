@@ -55,8 +55,8 @@ pub struct TextAnswer {
     pub encoding: Duration,
 }
 
-/// Encoded texts, the latest used, up to a number of bytes. For one index; what was encoded for a former model is
-/// forgotten when the index has another.
+/// Encoded texts, the latest used, up to a number of bytes. For one index; what was encoded for it is forgotten when
+/// another has taken its place.
 pub struct TextCache {
     capacity: usize,
     /// Two keys that nobody outside knows: texts cannot be made to share a hash.
@@ -66,8 +66,9 @@ pub struct TextCache {
 
 #[derive(Default)]
 struct Kept {
-    /// What the footprints are of: encoder and edition. Other documents of the same edition do not matter to a text.
-    of: (String, u64),
+    /// What the footprints are of: [`Opened::number`](crate::opened::Opened). Other documents of the same edition do not
+    /// matter to a text; another encoder, precision or store does.
+    of: u64,
     texts: HashMap<TextHash, (u64, Arc<Footprints>)>,
     /// From the time of last use, counted in uses.
     uses: BTreeMap<u64, TextHash>,
@@ -98,11 +99,11 @@ impl TextCache {
             .map(|hasher| hasher.hash_one((title, text)))
     }
 
-    fn get(&self, of: &(String, u64), hash: TextHash) -> Option<Arc<Footprints>> {
+    fn get(&self, of: u64, hash: TextHash) -> Option<Arc<Footprints>> {
         let kept = &mut *lock(&self.kept);
-        if kept.of != *of {
+        if kept.of != of {
             *kept = Kept {
-                of: of.clone(),
+                of,
                 ..Kept::default()
             };
         }
@@ -114,9 +115,9 @@ impl TextCache {
         Some(footprints.clone())
     }
 
-    fn put(&self, of: &(String, u64), hash: TextHash, footprints: &Arc<Footprints>) {
+    fn put(&self, of: u64, hash: TextHash, footprints: &Arc<Footprints>) {
         let kept = &mut *lock(&self.kept);
-        if kept.of != *of || bytes_of(footprints) > self.capacity {
+        if kept.of != of || bytes_of(footprints) > self.capacity {
             return;
         }
         kept.clock += 1;
@@ -245,7 +246,7 @@ impl View {
     ) -> Result<(Vec<(usize, Arc<Footprints>)>, usize), Error> {
         let state = self.state();
         let store = state.opened.store()?;
-        let of = (store.header().encoder_id.clone(), state.generation.edition);
+        let of = state.opened.number;
         let wanted = (0..candidates.len()).filter(|&place| from[place] == RankedFrom::Encoded);
         let mut done: HashMap<TextHash, Arc<Footprints>> = HashMap::new();
         let mut missing: Vec<(TextHash, usize)> = Vec::new();
@@ -257,7 +258,7 @@ impl View {
             if done.contains_key(&hash) || missing.iter().any(|(known, _)| *known == hash) {
                 // The same text again in the same list: encoded once.
                 from[place] = RankedFrom::Cached;
-            } else if let Some(footprints) = texts.get(&of, hash) {
+            } else if let Some(footprints) = texts.get(of, hash) {
                 from[place] = RankedFrom::Cached;
                 done.insert(hash, footprints);
             } else {
@@ -287,7 +288,7 @@ impl View {
             };
             for ((hash, _), footprints) in missing.into_iter().zip(documents) {
                 let footprints = Arc::new(footprints);
-                texts.put(&of, hash, &footprints);
+                texts.put(of, hash, &footprints);
                 done.insert(hash, footprints);
             }
         }
@@ -327,25 +328,25 @@ mod tests {
     #[test]
     fn the_cache_keeps_what_was_used_last_within_its_bytes() {
         let cache = TextCache::new(3 * bytes_of(&footprints(1000)));
-        let of = ("encoder".to_owned(), 0);
+        let of = 0;
         let hash = |text: &str| cache.hash("", text);
-        let kept = |text: &str| cache.get(&of, hash(text)).is_some();
+        let kept = |text: &str| cache.get(of, hash(text)).is_some();
         for text in ["a", "b", "c"] {
             assert!(!kept(text));
-            cache.put(&of, hash(text), &footprints(1000));
+            cache.put(of, hash(text), &footprints(1000));
         }
         assert!(kept("a"));
-        cache.put(&of, hash("d"), &footprints(1000));
+        cache.put(of, hash("d"), &footprints(1000));
         assert!(kept("a") && !kept("b") && kept("c") && kept("d"));
         // The same text again takes no more room, a text that is too large none at all.
-        cache.put(&of, hash("d"), &footprints(1000));
-        cache.put(&of, hash("e"), &footprints(100_000));
+        cache.put(of, hash("d"), &footprints(1000));
+        cache.put(of, hash("e"), &footprints(100_000));
         assert!(kept("a") && kept("c") && kept("d") && !kept("e"));
         assert_eq!(cache.bytes(), 3 * bytes_of(&footprints(1000)));
-        // Of another edition nothing is of use, and what was begun for the old one is not put there.
-        let other = ("encoder".to_owned(), 1);
-        assert!(cache.get(&other, hash("a")).is_none());
-        cache.put(&of, hash("a"), &footprints(1000));
+        // Of another index nothing is of use, and what was begun for the old one is not put there.
+        let other = 1;
+        assert!(cache.get(other, hash("a")).is_none());
+        cache.put(of, hash("a"), &footprints(1000));
         assert_eq!(cache.bytes(), 0);
     }
 

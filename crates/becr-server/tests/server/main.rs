@@ -4,6 +4,7 @@ mod client;
 mod errors;
 mod load;
 mod operation;
+mod replaced;
 mod rerank;
 mod search;
 mod setup;

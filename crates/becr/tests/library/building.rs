@@ -107,6 +107,47 @@ fn an_index_built_in_the_place_of_an_open_one_is_followed() {
     assert!(!found.results.is_empty());
 }
 
+/// What was given for one index is refused for another that takes its place.
+#[test]
+fn what_was_given_does_not_serve_another_index() {
+    let (folder, path, index) = built(5);
+    let first = index.model().unwrap();
+    let open = |options: becr::OpenOptions| options.open(&path).unwrap();
+    let with_model = open(becr::OpenOptions::new().model(first.clone()));
+    let with_encoder = open(becr::OpenOptions::new().encoder(index.encoder().unwrap()));
+    let with_head = open(becr::OpenOptions::new().head(first.head.clone().unwrap()));
+    let encoded = RankOptions {
+        mode: Some(QueryMode::Encoded),
+        ..RankOptions::default()
+    };
+    let asked = SearchOptions {
+        rank: Some(encoded),
+        ..SearchOptions::default()
+    };
+    for index in [&index, &with_model, &with_encoder, &with_head] {
+        index.search("river bank", &asked).unwrap();
+    }
+    let config = Config::new(14, 16, 1, 2, 24, 40);
+    let other = model_of(&folder.path().join("other"), &config);
+    let build = Build::new().model(other).overwrite(true);
+    let (new, _) = build.run(&path, documents(0..5), &()).unwrap();
+    let expected = new.search("river bank", &asked).unwrap().results;
+    for index in [&with_model, &with_encoder, &with_head] {
+        let error = index
+            .search("river bank", &asked)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains("encoder"), "{error}");
+    }
+    for index in [&with_model, &with_encoder] {
+        let added = index.add(documents(9..10), Existing::Refuse, &());
+        assert!(added.is_err_and(|error| error.to_string().contains("encoder")));
+    }
+    let found = open(becr::OpenOptions::new()).search("river bank", &asked);
+    assert_eq!(found.unwrap().results, expected);
+}
+
 #[test]
 fn an_index_may_begin_empty_if_it_is_meant_to() {
     let folder = tempfile::tempdir().unwrap();
