@@ -19,6 +19,8 @@ pub fn measure_centres(
     let mut config = model.config.clone();
     let mut settings = config.settings();
     settings.layers = Layers::All;
+    // Hidden states are measured, whatever footprints will be made of them; relative ones would take one layer.
+    settings.relative = false;
     config.becr = Some(settings);
     let backend = NativeEncoder::new(&config, model.weights.clone())?;
     let encoder = Encoder::new(&model.tokenizer, Box::new(backend))?;

@@ -8,6 +8,7 @@ mod cross;
 mod damage;
 mod demo;
 mod dice;
+mod documented;
 mod doors;
 mod encode;
 mod eval;
