@@ -232,7 +232,13 @@ fn top1000(line: &str) -> Option<(&str, &str)> {
 
 fn parse_score(text: &str, at: &Place<'_>) -> Result<f64, Error> {
     match text.parse::<f64>() {
-        Ok(score) if score.is_finite() => Ok(score),
+        // Scores are held in single precision, here as in trec_eval: one that is beyond it would be no score.
+        Ok(score) if (score as f32).is_finite() => Ok(score),
+        Ok(score) if score.is_finite() => Err(at.error(
+            "a score that single precision can hold in column 5, up to 3.4e38",
+            quote(text),
+            "scale the scores of this run: their order alone counts",
+        )),
         _ => Err(at.error(
             "a finite number as score in column 5",
             quote(text),
@@ -321,6 +327,14 @@ mod tests {
                 "{error}"
             );
         }
+        for score in ["1e39", "-3.5e38"] {
+            let error = message(&format!("1 Q0 a 1 2 t\n1 Q0 b 2 {score} t"));
+            assert!(
+                error.starts_with("r.run:2: expected a score that single precision can hold"),
+                "{error}"
+            );
+        }
+        assert!(parse("1 Q0 a 1 3.4e38 t", OnError::Stop).is_ok());
         assert!(message("1 0 a 1").contains("looks like qrels"));
         assert!(message("1 Q0 a 1 2 t\n1 a 1").contains("expected 6 columns, as before"));
         assert!(message("1 a 1\n1 Q0 b 2 1.0 t").contains("expected 3 columns, as before"));

@@ -109,7 +109,7 @@ fn hits(answer: &Value, id_field: Option<&str>) -> Option<Vec<Hit>> {
         let score = hit
             .get("_score")
             .and_then(Value::as_f64)
-            .map(|score| score as f32);
+            .map(|score| score.clamp(f32::MIN.into(), f32::MAX.into()) as f32);
         Some(Hit { id, score })
     };
     let all = answer.get("hits")?.get("hits")?.as_array()?;
