@@ -10,7 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -87,13 +87,21 @@ impl Server {
             .build()?;
         let state = self.state.clone();
         let served = runtime.block_on(self.serve());
-        state.pool.close();
-        state.writers.close();
+        // The time for an orderly end is one for everything that runs.
+        let end = match &served {
+            Ok(end) => *end,
+            Err(_) => Instant::now(),
+        };
+        let have_ended = [&state.pool, &state.writers].map(|pool| pool.close(end));
+        if have_ended.contains(&false) {
+            tracing::warn!("work that took too long was given up");
+        }
         runtime.shutdown_timeout(Duration::from_secs(1));
-        served
+        served.map(drop)
     }
 
-    async fn serve(self) -> Result<(), ServerError> {
+    /// Returns by when everything is to have ended.
+    async fn serve(self) -> Result<Instant, ServerError> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let graceful = GracefulShutdown::new();
         let router = routes::router(&self.state);
@@ -124,13 +132,14 @@ impl Server {
         }
         drop(listener);
         tracing::info!("stopping: running requests are finished");
-        if tokio::time::timeout(self.state.settings.drain, graceful.shutdown())
+        let end = Instant::now() + self.state.settings.drain;
+        if tokio::time::timeout_at(end.into(), graceful.shutdown())
             .await
             .is_err()
         {
             tracing::warn!("requests that took too long were given up");
         }
-        Ok(())
+        Ok(end)
     }
 }
 

@@ -107,8 +107,9 @@ impl State {
         work: impl FnOnce(&State, Duration) -> Result<Response, ApiError> + Send + 'static,
     ) -> Result<Response, ApiError> {
         let state = self.clone();
+        let work = move |waited| work(&state, waited);
         self.pool
-            .run(request.deadline, move |waited| work(&state, waited))
+            .run(request.deadline, request.weight, work)
             .await?
     }
 }

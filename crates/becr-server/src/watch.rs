@@ -2,7 +2,9 @@
 
 use crate::error::{ApiError, ErrorBody};
 use crate::hosts;
+use crate::pool::Weight;
 use crate::state::State;
+use axum::body::HttpBody;
 use axum::extract::{MatchedPath, Request as HttpRequest, State as Shared};
 use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -19,6 +21,24 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(crate) struct Request {
     pub(crate) id: Arc<str>,
     pub(crate) deadline: Instant,
+    /// By the size of its body.
+    pub(crate) weight: Weight,
+}
+
+/// A body of this size may be texts that take a second or more to encode.
+const HEAVY: u64 = 16 << 10;
+
+/// A body whose size is not told beforehand may be a large one.
+fn weight(http: &HttpRequest) -> Weight {
+    let is_light = http
+        .body()
+        .size_hint()
+        .upper()
+        .is_some_and(|most| most <= HEAVY);
+    match is_light {
+        true => Weight::Light,
+        false => Weight::Heavy,
+    }
 }
 
 impl Request {
@@ -27,6 +47,7 @@ impl Request {
         extensions.get().cloned().unwrap_or_else(|| Self {
             id: "".into(),
             deadline: Instant::now() + Duration::from_secs(1),
+            weight: Weight::Light,
         })
     }
 }
@@ -45,6 +66,7 @@ pub(crate) async fn watch(
     let request = Request {
         id: id(http.headers()),
         deadline: begun + state.settings.time_limit,
+        weight: weight(&http),
     };
     let route = http
         .extensions()

@@ -179,6 +179,20 @@ impl WordPieces {
         pieces
     }
 
+    /// How many WordPieces a text has. Once there are more than `most`, the rest is not looked at: what is too long anyway
+    /// costs no more than what is not.
+    pub fn count(&self, text: &str, most: usize) -> usize {
+        let mut count = 0;
+        for (_, chunk) in chunks(text) {
+            let encoding = self.tokenizer.encode_fast(chunk, false);
+            count += encoding.map_or(0, |encoding| encoding.len());
+            if count > most {
+                break;
+            }
+        }
+        count
+    }
+
     /// The WordPieces of one word as vocabulary strings, continuations with their `##`. These are the
     /// groups that stand in for a word the token store does not have.
     pub fn split_word(&self, word: &str) -> Vec<String> {
@@ -332,6 +346,19 @@ mod tests {
         assert_eq!(pieces.words[pieces.len() - 2], Some(59_999));
         let unbroken = "x".repeat(1_000_000);
         assert!(!tokenizer().pieces(&unbroken).is_empty());
+    }
+
+    #[test]
+    fn counting_stops_where_it_is_too_much() {
+        let tokenizer = tokenizer();
+        let text = "neural ranking models, ".repeat(20_000);
+        let all = tokenizer.pieces(&text).len();
+        assert_eq!(tokenizer.count(&text, usize::MAX), all);
+        assert_eq!(tokenizer.count(&text, all), all);
+        // Of a text of many chunks the first alone.
+        let counted = tokenizer.count(&text, 10);
+        assert!(counted > 10 && counted < all / 5, "{counted} of {all}");
+        assert_eq!(tokenizer.count("", 0), 0);
     }
 
     #[test]

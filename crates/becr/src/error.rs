@@ -126,11 +126,11 @@ pub enum Error {
     },
     /// Texts that are to be ranked have more WordPieces than may be encoded for one query.
     #[error(
-        "the texts have {tokens} WordPieces that are not encoded yet, at most {budget} are encoded for one query; send fewer \
-         or shorter texts, or index them and send ids"
+        "the texts have {tokens} WordPieces or more that are not encoded yet, at most {budget} are encoded for one query; send \
+         fewer or shorter texts, or index them and send ids"
     )]
     TextBudget {
-        /// WordPieces of the texts.
+        /// WordPieces of the texts, as far as they were counted.
         tokens: usize,
         /// How many may be.
         budget: usize,

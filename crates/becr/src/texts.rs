@@ -267,19 +267,22 @@ impl View {
         }
         let mut tokens = 0;
         if !missing.is_empty() {
+            let encoder = state.options.encoder_of(&state.opened)?;
+            // Before anything is copied, and no further than the budget goes.
+            for &(_, place) in &missing {
+                let TextCandidate { title, text, .. } = candidates[place];
+                for text in [title, text.unwrap_or_default()] {
+                    tokens += encoder.word_pieces().count(text, budget - tokens);
+                    if tokens > budget {
+                        return Err(Error::TextBudget { tokens, budget });
+                    }
+                }
+            }
             let document = |&(_, place): &(TextHash, usize)| {
                 let TextCandidate { title, text, .. } = candidates[place];
                 Document::new("", title, text.unwrap_or_default())
             };
             let documents: Vec<Document> = missing.iter().map(document).collect();
-            let encoder = state.options.encoder_of(&state.opened)?;
-            tokens = documents
-                .iter()
-                .map(|document| encoder.tokenise(document).pieces.len())
-                .sum();
-            if tokens > budget {
-                return Err(Error::TextBudget { tokens, budget });
-            }
             let raw = || becr_index::IndexError::RawModel(state.opened.dir.clone());
             let encoder = DocumentEncoder::of_encoder(&encoder).ok_or_else(raw)?;
             let documents = match store.embedded() {

@@ -222,6 +222,140 @@ fn a_damaged_page_does_not_end_the_server() {
     assert!(log.contains("data.mdb"), "{log}");
 }
 
+/// Resident memory of a process that is no file's, in bytes.
+fn anonymous(pid: rustix::process::Pid) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let status = status.unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kib.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or(0) << 10
+}
+
+/// Bodies within the limit whose contents, read naively, take many times their bytes. A worker's memory stays within one and a
+/// half of its idle size, the cache, and for each request twice the body and a batch of the encoder.
+#[test]
+fn a_requests_memory_is_bounded_by_its_body() {
+    const BODY: usize = 4 << 20;
+    const REQUESTS: usize = 4;
+    let fill = |unit: &str| unit.repeat((BODY - 400) / unit.len());
+    let list = |unit: &str| {
+        let mut list = fill(unit);
+        list.pop();
+        list
+    };
+    let fields = list("\"a\",");
+    let many = fields.len() / 2;
+    let bodies = [
+        (
+            "/v2/rerank",
+            format!(
+                r#"{{"query":"a","documents":[{{"a":"{}"}}],"rank_fields":[{}"a"]}}"#,
+                "x ".repeat(BODY / 4 - 200),
+                &fields[..many / 4 * 4]
+            ),
+        ),
+        (
+            "/v2/rerank",
+            format!(
+                r#"{{"query":"a","documents":[{{"text":"a","x":[{}]}}],"return_documents":true}}"#,
+                list("0,")
+            ),
+        ),
+        (
+            "/v2/rerank",
+            format!(r#"{{"query":"a","documents":[{}]}}"#, list("{},")),
+        ),
+        (
+            "/v2/rerank",
+            format!(r#"{{"query":"a","documents":[{}]}}"#, list("\"\",")),
+        ),
+        (
+            "/v1/rerank",
+            format!(r#"{{"query":"a","documents":["{}"]}}"#, fill("hot oven ")),
+        ),
+        (
+            "/rerank",
+            format!(r#"{{"query":"a","texts":[{}]}}"#, list("\"\",")),
+        ),
+        (
+            "/rerank",
+            format!(r#"{{"query":"a","texts":["{}"]}}"#, fill("a ")),
+        ),
+        (
+            "/explain",
+            format!(r#"{{"query":"a","documents":[{}]}}"#, list("\"\",")),
+        ),
+        ("/search", format!(r#"{{"query":"{}"}}"#, fill("a "))),
+        (
+            "/documents",
+            format!(
+                r#"{{"documents":[{}]}}"#,
+                list("{\"id\":\"a\",\"text\":\"\"},")
+            ),
+        ),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    let served = Served::start(
+        folder.path(),
+        &[
+            "kitchen.becr",
+            "--writable",
+            "--threads",
+            "2",
+            "--log",
+            "off",
+        ],
+    );
+    let warm = r#"{"query":"a","texts":["a dense crumb"]}"#;
+    assert_eq!(served.ask("POST", "/rerank", warm).unwrap().0, 200);
+    let worker = worker(&served).unwrap();
+    let idle = anonymous(worker);
+    assert!(idle > 0);
+    const BATCH: usize = 32 << 20;
+    let most = idle * 3 / 2 + (64 << 20) + REQUESTS * (2 * BODY + BATCH);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    for (path, body) in &bodies {
+        assert!(body.len() <= BODY, "{}", body.len());
+        std::thread::scope(|scope| {
+            done.store(false, std::sync::atomic::Ordering::Relaxed);
+            let watched = scope.spawn(|| {
+                let mut highest = 0;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    highest = highest.max(anonymous(worker));
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                highest
+            });
+            let clients: Vec<_> = (0..REQUESTS)
+                .map(|_| scope.spawn(|| served.ask("POST", path, body).map(|(status, _)| status)))
+                .collect();
+            let answered: Vec<_> = clients
+                .into_iter()
+                .map(|client| client.join().unwrap())
+                .collect();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            let highest = watched.join().unwrap();
+            let start = &body[..60];
+            assert!(
+                highest <= most,
+                "{path} {start}: {} MiB, idle {} MiB, at most {} MiB",
+                highest >> 20,
+                idle >> 20,
+                most >> 20
+            );
+            let is_answer = |status: &Option<u16>| status.is_some_and(|status| status < 500);
+            assert!(
+                answered.iter().all(is_answer),
+                "{path} {start}: {answered:?}"
+            );
+        });
+    }
+    assert_eq!(served.ask("GET", "/ready", "").unwrap().0, 200);
+}
+
 #[test]
 fn what_cannot_be_served_is_said() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,8 @@
 use super::shapes::json;
 use crate::error::ApiError;
 use crate::openapi::Failures;
-use crate::read::Json;
+use crate::pool::Weight;
+use crate::read::{Json, element, list};
 use crate::state::{Served, State};
 use crate::watch::Request;
 use axum::Extension;
@@ -11,6 +12,7 @@ use axum::extract::State as Shared;
 use axum::response::Response;
 use becr::{Changed, Document, Existing};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +22,8 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DocumentsRequest {
-    documents: Vec<NewDocumentBody>,
+    #[schema(value_type = Vec<NewDocumentBody>)]
+    documents: Box<RawValue>,
     /// The index; the first unless said otherwise.
     index: Option<String>,
 }
@@ -43,7 +46,8 @@ pub(crate) struct NewDocumentBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeleteRequest {
-    ids: Vec<String>,
+    #[schema(value_type = Vec<String>)]
+    ids: Box<RawValue>,
     /// The index; the first unless said otherwise.
     index: Option<String>,
 }
@@ -88,18 +92,20 @@ async fn put(
     ask: DocumentsRequest,
     existing: Existing,
 ) -> Result<Response, ApiError> {
-    state.check_count("documents", ask.documents.len())?;
     let served = state.index(ask.index.as_deref())?.clone();
-    let documents: Vec<Document> = ask
-        .documents
-        .into_iter()
-        .map(|document| Document {
+    let given = list(&ask.documents, "documents", state.settings.candidates)?;
+    let document = |(place, given): (usize, &RawValue)| {
+        let document: NewDocumentBody = element(given, "documents", place)?;
+        Ok(Document {
             id: document.id,
             title: document.title,
             text: document.text,
             features: document.features.into_iter().collect(),
         })
-        .collect();
+    };
+    let documents = given.into_iter().enumerate().map(document);
+    let documents = documents.collect::<Result<Vec<_>, ApiError>>()?;
+    drop(ask);
     let written = move |served: &Served| {
         let changed = served.index.add(documents, existing, &())?;
         Ok((changed, Vec::new()))
@@ -115,10 +121,13 @@ pub(crate) async fn delete(
     Extension(request): Extension<Request>,
     Json(ask): Json<DeleteRequest>,
 ) -> Result<Response, ApiError> {
-    state.check_count("ids", ask.ids.len())?;
     let served = state.index(ask.index.as_deref())?.clone();
+    let given = list(&ask.ids, "ids", state.settings.candidates)?;
+    let ids = given.into_iter().enumerate();
+    let ids = ids.map(|(place, id)| element(id, "ids", place));
+    let ids = ids.collect::<Result<Vec<String>, ApiError>>()?;
     write(&state, &request, served, move |served| {
-        Ok(served.index.delete(&ask.ids)?)
+        Ok(served.index.delete(&ids)?)
     })
     .await
 }
@@ -146,5 +155,8 @@ async fn write(
             vec![("queue", ms(waited)), ("write", ms(begun.elapsed()))],
         )
     };
-    state.writers.run(request.deadline, write).await?
+    state
+        .writers
+        .run(request.deadline, Weight::Light, write)
+        .await?
 }

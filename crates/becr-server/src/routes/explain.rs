@@ -4,7 +4,7 @@ use super::ranking::{FindBy, Mode, Scorer, Without};
 use super::shapes::{CoverageBody, PartsBody, PieceBody, RowBody, json, pieces, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
-use crate::read::{Json, Query};
+use crate::read::{Json, Query, few};
 use crate::state::{Served, State};
 use crate::watch::Request;
 use axum::Extension;
@@ -27,6 +27,7 @@ pub(crate) struct ExplainRequest {
     query: String,
     /// Ids; of two documents the difference is told too.
     #[schema(min_items = 1, max_items = 10)]
+    #[serde(deserialize_with = "few::<DOCUMENTS, _>")]
     documents: Vec<String>,
     /// The index; the first unless said otherwise.
     index: Option<String>,

@@ -4,7 +4,7 @@ use super::ranking::{Mode, Scorer, Without};
 use super::shapes::{json, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
-use crate::read::Json;
+use crate::read::{Json, element, list, text, values};
 use crate::state::State;
 use crate::watch::Request;
 use axum::Extension;
@@ -12,6 +12,8 @@ use axum::extract::State as Shared;
 use axum::response::Response;
 use becr::{RankOptions, RankedFrom, TextAnswer, TextCandidate};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,8 @@ use utoipa::ToSchema;
 pub(crate) struct RerankRequest {
     query: String,
     /// Texts, or objects: `{"id": …}` for a document of the index, `{"text": …}` for any other.
-    documents: Vec<DocumentBody>,
+    #[schema(value_type = Vec<DocumentBody>)]
+    documents: Box<RawValue>,
     /// How many results are wanted; all unless said otherwise.
     #[schema(minimum = 1)]
     top_n: Option<usize>,
@@ -39,13 +42,15 @@ pub(crate) struct RerankRequest {
     weight: Option<f32>,
     /// Parts of the score to leave out.
     without: Option<Without>,
-    /// Fields of document objects that are ranked, one after the other; `text` unless said otherwise.
-    rank_fields: Option<Vec<String>>,
+    /// Fields of document objects that are ranked, one after the other, each once; `text` unless said otherwise.
+    #[schema(value_type = Option<Vec<String>>)]
+    rank_fields: Option<Box<RawValue>>,
 }
 
 /// A document to rank.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[serde(untagged)]
+#[expect(dead_code, reason = "for the description; `Given` reads them")]
 pub(crate) enum DocumentBody {
     /// A text.
     Text(String),
@@ -80,7 +85,16 @@ pub(crate) struct ResultBody {
     /// Where its footprints came from: `index`, `encoded`, `cached`, or `unknown` for an id that the index does not have.
     path: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<serde_json::Map<String, serde_json::Value>>,
+    #[schema(value_type = Option<serde_json::Map<String, serde_json::Value>>)]
+    document: Option<Returned>,
+}
+
+/// A document as it was sent.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Returned {
+    Object(Box<RawValue>),
+    Text { text: Box<RawValue> },
 }
 
 /// What the answer was made with.
@@ -134,7 +148,6 @@ async fn answered(
     version: &'static str,
 ) -> Result<Response, ApiError> {
     state.check_query(&ask.query)?;
-    state.check_count("documents", ask.documents.len())?;
     if ask.top_n == Some(0) {
         return Err(ApiError::invalid("top_n: ask for at least one result"));
     }
@@ -148,11 +161,12 @@ async fn answered(
         .rank(request, move |state, waited| {
             let without = ask.without.as_ref();
             let options = state.ranking(&served, ask.mode, ask.scorer, ask.weight, without)?;
-            let documents = ask
-                .documents
+            let fields = fields(ask.rank_fields.as_deref())?;
+            let documents = list(&ask.documents, "documents", state.settings.candidates)?;
+            let documents = documents
                 .into_iter()
                 .enumerate()
-                .map(|(place, document)| Given::new(place, document, ask.rank_fields.as_deref()))
+                .map(|(place, document)| Given::new(place, document, &fields))
                 .collect::<Result<Vec<_>, _>>()?;
             let candidates: Vec<TextCandidate<'_>> =
                 documents.iter().map(Given::candidate).collect();
@@ -162,9 +176,7 @@ async fn answered(
                 relevance_score: score.map_or(0.0, |score| relevance(f64::from(score))),
                 score,
                 path,
-                document: ask
-                    .return_documents
-                    .then(|| documents[place].object.clone()),
+                document: ask.return_documents.then(|| documents[place].returned()),
             };
             let wanted = ask.top_n.unwrap_or(usize::MAX);
             let answer = RerankAnswer {
@@ -185,84 +197,122 @@ async fn answered(
         .await
 }
 
+/// The most fields that are ranked.
+const FIELDS: usize = 100;
+
+/// The fields that are ranked. One that stands there twice would have its text ranked twice, and a request of a few
+/// kilobytes would become gigabytes of text.
+fn fields(asked: Option<&RawValue>) -> Result<Vec<String>, ApiError> {
+    let Some(asked) = asked else {
+        return Ok(vec!["text".to_owned()]);
+    };
+    let mut fields: Vec<String> = Vec::new();
+    for (place, field) in list(asked, "rank_fields", FIELDS)?.into_iter().enumerate() {
+        let field: String = element(field, "rank_fields", place)?;
+        if fields.contains(&field) {
+            return Err(ApiError::invalid(format!(
+                "rank_fields: {field:?} stands there twice, and is ranked once; leave one out"
+            )));
+        }
+        fields.push(field);
+    }
+    Ok(fields)
+}
+
 /// A document of a request, understood.
-struct Given {
-    /// As it is given back.
-    object: serde_json::Map<String, serde_json::Value>,
-    id: Option<String>,
-    title: String,
-    text: Option<String>,
+struct Given<'a> {
+    /// As it stands there.
+    raw: &'a RawValue,
+    is_text: bool,
+    id: Option<Cow<'a, str>>,
+    title: Cow<'a, str>,
+    text: Option<Cow<'a, str>>,
     score: Option<f32>,
     features: Vec<(String, f32)>,
 }
 
-impl Given {
-    fn new(
-        place: usize,
-        document: DocumentBody,
-        fields: Option<&[String]>,
-    ) -> Result<Self, ApiError> {
+/// What an object may have beside what is ranked.
+const NAMES: [&str; 4] = ["id", "title", "score", "features"];
+
+impl<'a> Given<'a> {
+    fn new(place: usize, raw: &'a RawValue, fields: &[String]) -> Result<Self, ApiError> {
         let wrong = |what: &str| ApiError::invalid(format!("documents[{place}]: {what}"));
-        let object = match document {
-            DocumentBody::Text(text) => {
-                return Ok(Self {
-                    object: serde_json::Map::from_iter([("text".to_owned(), text.clone().into())]),
-                    id: None,
-                    title: String::new(),
-                    text: Some(text),
-                    score: None,
-                    features: Vec::new(),
-                });
-            }
-            DocumentBody::Object(object) => object,
+        if let Some(text) = text(raw) {
+            return Ok(Self {
+                raw,
+                is_text: true,
+                id: None,
+                title: Cow::default(),
+                text: Some(text),
+                score: None,
+                features: Vec::new(),
+            });
+        }
+        let names: Vec<&str> = NAMES
+            .into_iter()
+            .chain(fields.iter().map(String::as_str))
+            .collect();
+        let mut found = values(raw, &names).map_err(|error| wrong(&error.to_string()))?;
+        // A name may be both: found under its first place.
+        for place in NAMES.len()..names.len() {
+            let first = names.iter().position(|name| *name == names[place]);
+            found[place] = first.and_then(|first| found[first]);
+        }
+        let is_there = |value: Option<&'a RawValue>| value.filter(|value| value.get() != "null");
+        let string = |at: usize| match is_there(found[at]) {
+            None => Ok(None),
+            Some(value) => match text(value) {
+                Some(text) => Ok(Some(text)),
+                None => Err(wrong(&format!("`{}` should be a string", names[at]))),
+            },
         };
-        let string = |name: &str| match object.get(name) {
-            None | Some(serde_json::Value::Null) => Ok(None),
-            Some(serde_json::Value::String(value)) => Ok(Some(value.clone())),
-            Some(_) => Err(wrong(&format!("`{name}` should be a string"))),
+        let mut parts = Vec::new();
+        for at in NAMES.len()..names.len() {
+            parts.extend(string(at)?);
+        }
+        let text = match parts.len() {
+            0 | 1 => parts.pop(),
+            _ => Some(Cow::Owned(parts.join("\n"))),
         };
-        let text = match fields {
-            None => string("text")?,
-            Some(fields) => {
-                let found = fields
-                    .iter()
-                    .map(|field| string(field))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let found: Vec<String> = found.into_iter().flatten().collect();
-                (!found.is_empty()).then(|| found.join("\n"))
-            }
-        };
-        let number = |value: &serde_json::Value| {
-            let number = value.as_f64().map(|number| number as f32);
+        let number = |value: &RawValue| {
+            let number = serde_json::from_str::<f64>(value.get());
+            let number = number.ok().map(|number| number as f32);
             number.filter(|number| number.is_finite())
         };
-        let score = match object.get("score") {
-            None | Some(serde_json::Value::Null) => None,
+        let score = match is_there(found[2]) {
+            None => None,
             Some(value) => Some(number(value).ok_or_else(|| wrong("`score` should be a number"))?),
         };
         let mut features = Vec::new();
-        match object.get("features") {
-            None | Some(serde_json::Value::Null) => {}
-            Some(serde_json::Value::Object(given)) => {
-                for (name, value) in given {
-                    let value = number(value).ok_or_else(|| wrong("features should be numbers"))?;
-                    features.push((name.clone(), value));
-                }
+        if let Some(given) = is_there(found[3]) {
+            let given: BTreeMap<String, &RawValue> = serde_json::from_str(given.get())
+                .map_err(|_| wrong("`features` should be an object of numbers"))?;
+            for (name, value) in given {
+                let value = number(value).ok_or_else(|| wrong("features should be numbers"))?;
+                features.push((name, value));
             }
-            Some(_) => return Err(wrong("`features` should be an object of numbers")),
         }
-        let id = string("id")?;
+        let id = string(0)?;
         if id.is_none() && text.is_none() {
             return Err(wrong("it has neither an `id` nor a `text`"));
         }
         Ok(Self {
-            title: string("title")?.unwrap_or_default(),
+            raw,
+            is_text: false,
+            title: string(1)?.unwrap_or_default(),
             id,
             text,
             score,
             features,
-            object,
         })
+    }
+
+    fn returned(&self) -> Returned {
+        let raw = self.raw.to_owned();
+        match self.is_text {
+            true => Returned::Text { text: raw },
+            false => Returned::Object(raw),
+        }
     }
 
     fn candidate(&self) -> TextCandidate<'_> {

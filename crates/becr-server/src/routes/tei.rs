@@ -5,7 +5,7 @@ use super::rerank::{ordered, rank, stages};
 use super::shapes::{json, relevance};
 use crate::error::ApiError;
 use crate::openapi::Failures;
-use crate::read::Json;
+use crate::read::{Json, list, text};
 use crate::state::State;
 use crate::watch::Request;
 use axum::Extension;
@@ -13,6 +13,7 @@ use axum::extract::State as Shared;
 use axum::response::Response;
 use becr::TextCandidate;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -20,7 +21,8 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct TextsRequest {
     query: String,
-    texts: Vec<String>,
+    #[schema(value_type = Vec<String>)]
+    texts: Box<RawValue>,
     /// Scores as they are, in the place of numbers between 0 and 1.
     #[serde(default)]
     raw_scores: bool,
@@ -58,12 +60,19 @@ pub(crate) async fn rerank(
     Json(ask): Json<TextsRequest>,
 ) -> Result<Response, ApiError> {
     state.check_query(&ask.query)?;
-    state.check_count("texts", ask.texts.len())?;
     let served = state.index(ask.index.as_deref())?.clone();
     state
         .rank(&request, move |state, waited| {
-            let candidates: Vec<TextCandidate<'_>> = ask
-                .texts
+            let listed = list(&ask.texts, "texts", state.settings.candidates)?;
+            let texts = listed.into_iter().enumerate();
+            let texts = texts
+                .map(|(place, given)| {
+                    text(given).ok_or_else(|| {
+                        ApiError::invalid(format!("texts[{place}]: it should be a string"))
+                    })
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            let candidates: Vec<TextCandidate<'_>> = texts
                 .iter()
                 .map(|text| TextCandidate {
                     text: Some(text),
@@ -82,7 +91,7 @@ pub(crate) async fn rerank(
                     } else {
                         relevance(score)
                     },
-                    text: ask.return_text.then(|| ask.texts[place].clone()),
+                    text: ask.return_text.then(|| texts[place].to_string()),
                     path,
                 })
             };

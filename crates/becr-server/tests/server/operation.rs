@@ -17,7 +17,7 @@ fn busy(number: usize) -> String {
             "many words about rivers and banks ".repeat(12)
         )
     };
-    let texts: Vec<String> = (0..6).map(text).collect();
+    let texts: Vec<String> = (0..40).map(text).collect();
     json!({"query": "river", "texts": texts}).to_string()
 }
 
@@ -31,26 +31,28 @@ fn what_does_not_fit_the_queue_is_refused_at_once() {
         ..settings()
     };
     let server = serve(narrow, shared());
-    let (done, shed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let until = |metric: &str| {
+        while !get(server.address, "/metrics").body.contains(metric) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    };
+    let send = |number: usize| ask(server.address, "POST", "/rerank", &[JSON], &busy(number));
     std::thread::scope(|scope| {
-        for number in 0..12 {
-            let (server, done, shed) = (&server, &done, &shed);
-            scope.spawn(move || {
-                let answer = ask(server.address, "POST", "/rerank", &[JSON], &busy(number));
-                match answer.status {
-                    200 => done.fetch_add(1, Ordering::Relaxed),
-                    429 => {
-                        assert!(answer.header("retry-after").is_some());
-                        assert_eq!(answer.json()["error"], "overloaded");
-                        shed.fetch_add(1, Ordering::Relaxed)
-                    }
-                    other => panic!("{other}: {}", answer.body),
-                };
-            });
+        let send = &send;
+        let runs = scope.spawn(move || send(0));
+        until("becr_running 1");
+        let waits = scope.spawn(move || send(1));
+        until("becr_queue_depth 1");
+        for number in 2..6 {
+            let answer = send(number);
+            assert_eq!(answer.status, 429, "{}", answer.body);
+            assert!(answer.header("retry-after").is_some());
+            assert_eq!(answer.json()["error"], "overloaded");
+        }
+        for answer in [runs, waits] {
+            assert_eq!(answer.join().unwrap().status, 200);
         }
     });
-    assert!(done.load(Ordering::Relaxed) >= 2);
-    assert!(shed.load(Ordering::Relaxed) >= 1);
     // Afterwards it answers as before.
     assert_eq!(get(server.address, "/search?q=crumb").status, 200);
     assert!(
@@ -97,6 +99,42 @@ fn a_stop_finishes_what_is_running() {
     assert_eq!(parse(&answer).status, 200);
     server.ended();
     assert!(std::net::TcpStream::connect(server.address).is_err());
+}
+
+/// A request that takes many times as long as a stop may take.
+#[test]
+fn a_stop_ends_within_its_time_whatever_runs() {
+    let short = Settings {
+        threads: 1,
+        drain: Duration::from_millis(300),
+        text_tokens: 1_000_000,
+        ..settings()
+    };
+    let mut server = serve(short, shared());
+    let text = |at: usize| format!("{at} {}", "rivers and banks, oven and dough, ".repeat(1500));
+    let texts: Vec<String> = (0..4).map(text).collect();
+    let body = json!({"query": "river", "texts": texts}).to_string();
+    let mut stream = connect(server.address);
+    let head = format!(
+        "POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    while !get(server.address, "/metrics")
+        .body
+        .contains("becr_running 1")
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let begun = Instant::now();
+    server.stopper.stop();
+    server.ended();
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 /// Somebody builds the index anew, at the same place, while clients search: every answer is of the old or the new one.

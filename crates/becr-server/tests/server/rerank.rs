@@ -230,3 +230,39 @@ fn another_engines_scores_and_features_are_taken() {
     };
     assert!(ask(9.0, 1.0) > ask(1.0, 9.0));
 }
+
+/// Fields are ranked each once: a request cannot make its texts longer than it is itself.
+#[test]
+fn fields_that_repeat_are_refused() {
+    let server = serve(settings(), shared());
+    let repeated = json!({"query": "crumb", "rank_fields": ["text", "title", "text"],
+        "documents": [{"title": "Bread", "text": "A crumb."}]});
+    let answer = post(server.address, "/v2/rerank", &repeated);
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    let told = answer.json();
+    assert!(
+        told["message"].as_str().unwrap().contains("\"text\""),
+        "{}",
+        answer.body
+    );
+}
+
+/// Documents come back as they were sent, whatever else is in them, and numbers keep their digits.
+#[test]
+fn documents_come_back_as_they_were() {
+    let server = serve(settings(), shared());
+    let body = r#"{"return_documents": true, "documents": [
+        {"z": [1.10, {"deep": null}], "text": "A \u0041 crumb.", "id": "nobody", "big": 123456789012345678901234567890},
+        "A plain text."], "query": "crumb", "rank_fields": ["text", "summary"]}"#;
+    let headers = [("Content-Type", "application/json")];
+    let answer = crate::client::ask(server.address, "POST", "/v2/rerank", &headers, body);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let results = answer.json()["results"].clone();
+    let of = |place: u64| {
+        let mut rows = results.as_array().unwrap().iter();
+        rows.find(|row| row["index"] == place).unwrap()["document"].clone()
+    };
+    assert_eq!(of(0)["text"], "A A crumb.");
+    assert_eq!(of(0)["z"][1]["deep"], json!(null));
+    assert_eq!(of(1), json!({"text": "A plain text."}));
+}
