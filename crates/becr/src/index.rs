@@ -1,7 +1,7 @@
 //! The principal type: an index, open.
 
 use crate::model_cache::ModelCache;
-use crate::opened::{Opened, Stamp, lock};
+use crate::opened::{Opened, lock};
 use crate::stored::IndexStore;
 use crate::view::{State, View};
 use crate::{
@@ -16,6 +16,7 @@ use becr_rank::{ListParts, Ranker};
 use becr_store::{Documents, StoreError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 /// How an index is opened.
 #[derive(Clone, Default)]
@@ -158,13 +159,18 @@ struct Inner {
     /// As it is told.
     path: PathBuf,
     options: Arc<OpenOptions>,
-    opened: Mutex<Arc<Opened>>,
+    /// None while the one that was open is let go of and the one in its place cannot be opened yet.
+    opened: Mutex<Option<Arc<Opened>>>,
     /// Views that somebody may still have.
     views: Mutex<Vec<Weak<State>>>,
 }
 
 /// How often a state is asked for again that vanished while it was being opened.
 const ATTEMPTS: usize = 10;
+/// How long those who use an index that was replaced at its place are waited for: views may be kept for good.
+const LET_GO: Duration = Duration::from_secs(5);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
 
 impl Index {
     /// Opens the index in `path`, as it says itself. Opening it again, in any part of the process, shares its memory.
@@ -182,7 +188,7 @@ impl Index {
             address: path.to_owned(),
             path: opened.dir.clone(),
             options: Arc::new(options),
-            opened: Mutex::new(opened),
+            opened: Mutex::new(Some(opened)),
             views: Mutex::default(),
         };
         Ok(Self {
@@ -224,25 +230,35 @@ impl Index {
 
     /// What is open, after a look whether there is something newer.
     pub(crate) fn opened(&self) -> Result<Arc<Opened>, Error> {
-        let mut held = lock(&self.inner.opened);
-        // A directory that is gone, for a moment or for good, is no reason to stop: what is open stays readable.
-        if held.stamp.is_some()
-            && let Ok(stamp) = Stamp::of(&self.inner.path)
-            && Some(stamp) != held.stamp
-        {
-            *held = Arc::new(Opened::open(&self.inner.path, Some(&held))?);
+        let end = Instant::now() + LET_GO;
+        loop {
+            let mut held = lock(&self.inner.opened);
+            if let Some(opened) = held.as_ref().filter(|opened| opened.is_current()) {
+                return Ok(opened.clone());
+            }
+            let opened = Opened::open(&self.inner.path, held.as_deref());
+            match opened {
+                Ok(opened) => return Ok(held.insert(Arc::new(opened)).clone()),
+                // Its store lies where that of another index lay, which this process has open: of two with one path LMDB
+                // can have one. Nobody gets the old one any more, and whoever has it still is done with it in a moment.
+                Err(Error::Store(StoreError::Replaced(_))) if Instant::now() < end => {
+                    *held = None;
+                }
+                Err(error) => return Err(error),
+            }
+            drop(held);
+            std::thread::sleep(PAUSE);
         }
-        Ok(held.clone())
     }
 
     /// Opens what took the place of `gone` in a cluster, unless another thread did.
     fn follow(&self, gone: &Arc<Opened>) -> Result<(), Error> {
         let mut held = lock(&self.inner.opened);
-        if Arc::ptr_eq(&held, gone) {
+        if held.as_ref().is_some_and(|held| Arc::ptr_eq(held, gone)) {
             let Inner {
                 address, options, ..
             } = &*self.inner;
-            *held = Arc::new(Self::open_edition(address, options, Some(gone))?);
+            *held = Some(Arc::new(Self::open_edition(address, options, Some(gone))?));
         }
         Ok(())
     }
@@ -309,7 +325,7 @@ impl Index {
                 // Files of a state that a writer has just replaced may be gone: look again.
                 Err(error) if attempt < ATTEMPTS => {
                     tracing::debug!(%error, attempt, "looking again");
-                    std::thread::sleep(std::time::Duration::from_millis(attempt as u64));
+                    std::thread::sleep(Duration::from_millis(attempt as u64));
                 }
                 result => return result,
             }

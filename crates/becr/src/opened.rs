@@ -34,6 +34,8 @@ pub(crate) struct Opened {
     pub(crate) manifest: Manifest,
     /// None for an index in a cluster.
     pub(crate) stamp: Option<Stamp>,
+    /// The inode of the store's file; none for an index without a store here.
+    store_file: Option<u64>,
     /// None for a lexical index.
     pub(crate) store: Option<IndexStore>,
     /// Made when first asked for: reading a tokenizer takes longer than everything else.
@@ -44,27 +46,37 @@ pub(crate) struct Opened {
     pub(crate) workspaces: Mutex<Vec<RankWorkspace>>,
 }
 
-/// What tells one manifest file from its successor.
+/// What tells one manifest file from its successor, a copy with the same time and the same inode included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     file: u64,
     folder: u64,
     modified: Option<SystemTime>,
+    /// When the system last changed what it knows of the file: no copy can bring that along.
+    changed: (i64, i64),
 }
 
 impl Stamp {
     pub(crate) fn of(dir: &Path) -> std::io::Result<Self> {
         let meta = std::fs::metadata(Manifest::file(dir))?;
-        let (file, folder) = {
+        let (file, folder, changed) = {
             use std::os::unix::fs::MetadataExt;
-            (meta.ino(), std::fs::metadata(dir)?.ino())
+            let folder = std::fs::metadata(dir)?.ino();
+            (meta.ino(), folder, (meta.ctime(), meta.ctime_nsec()))
         };
         Ok(Self {
             file,
             folder,
             modified: meta.modified().ok(),
+            changed,
         })
     }
+}
+
+/// The inode of a store's file: one that was restored from a copy is another file beside the same manifest.
+fn file_of(store: &Path) -> std::io::Result<u64> {
+    let meta = std::fs::metadata(store.join("data.mdb"))?;
+    Ok(std::os::unix::fs::MetadataExt::ino(&meta))
 }
 
 /// The next [`Opened::number`].
@@ -99,6 +111,7 @@ impl Opened {
             dir,
             manifest,
             stamp: None,
+            store_file: None,
             store: Some(IndexStore::Cluster(store)),
             ranker: Mutex::default(),
             first_stage: Mutex::default(),
@@ -120,6 +133,10 @@ impl Opened {
         loop {
             let stamp = stamp_of(dir);
             let manifest = Manifest::read(dir)?;
+            let store_file = match &manifest.model {
+                None => None,
+                Some(_) => file_of(&manifest.store(dir)).ok(),
+            };
             let store = match &manifest.model {
                 None => None,
                 Some(_) => match Store::open(&manifest.store(dir)) {
@@ -161,12 +178,26 @@ impl Opened {
                 files: IndexFiles::Folder(dir.to_owned()),
                 manifest,
                 stamp: Some(stamp),
+                store_file,
                 store,
                 ranker: Mutex::new(ranker),
                 first_stage: Mutex::default(),
                 workspaces: Mutex::default(),
             });
         }
+    }
+
+    /// Whether this is what the directory holds. One that is gone, for a moment or for good, is no reason to stop: what is
+    /// open stays readable.
+    pub(crate) fn is_current(&self) -> bool {
+        let Some(stamp) = self.stamp else {
+            return true;
+        };
+        let same_store = || match self.store_file {
+            None => true,
+            Some(file) => file_of(&self.manifest.store(&self.dir)).map_or(true, |now| now == file),
+        };
+        Stamp::of(&self.dir).map_or(true, |now| now == stamp && same_store())
     }
 
     /// Whether another edition has the same head, tokenizer and mixer, by the checksums of their files, and records of the

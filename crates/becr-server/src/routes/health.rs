@@ -35,16 +35,20 @@ pub(crate) async fn ready(
 ) -> Result<Response, ApiError> {
     state
         .rank(&request, |state, _| {
-            for served in &state.indexes {
-                served.index.view().map_err(|error| ApiError {
+            // All of them: an index that is served under two names is let go of under both when it was replaced.
+            let looked = state.indexes.iter().map(|served| {
+                let viewed = served.index.view().map(drop);
+                viewed.map_err(|error| ApiError {
                     cause: Some(error.to_string()),
                     ..ApiError::new(
                         StatusCode::SERVICE_UNAVAILABLE,
                         "unreadable_index",
                         format!("index {} cannot be read", served.name),
                     )
-                })?;
-            }
+                })
+            });
+            let looked: Vec<Result<(), ApiError>> = looked.collect();
+            looked.into_iter().collect::<Result<(), _>>()?;
             json(&HealthBody { status: "ready" }, Vec::new())
         })
         .await

@@ -8,6 +8,7 @@ use becr_model::{Config, Feature, Head, Storage, Weights};
 use becr_server::Settings;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A model of random weights whose tokenizer knows a few words of the documents.
 fn small(folder: &Path) -> Model {
@@ -103,4 +104,103 @@ fn an_index_of_another_model_is_asked_with_its_own_encoder() {
     let model = small(&folder.path().join("model"));
     follows(Build::new(), Build::new().model(model.clone()));
     follows(Build::new().model(model), Build::new());
+}
+
+/// Somebody removes the index and puts another one there, with other documents, while clients ask.
+fn is_followed(replace: impl FnOnce(&Path)) {
+    let (_folder, path) = own();
+    let server = serve(writable(), &path);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let ask = || {
+            while !stop.load(Ordering::Relaxed) {
+                let answer = get(server.address, "/search?q=crumb&k=20");
+                assert_eq!(answer.status, 200, "{}", answer.body);
+            }
+        };
+        let clients = [scope.spawn(ask), scope.spawn(ask)];
+        replace(&path);
+        // First, as a process has one store at a path: a second server finds it let go of.
+        let found = get(server.address, "/search?q=crumb&k=20");
+        let fresh = serve(settings(), &path);
+        let expected = get(fresh.address, "/search?q=crumb&k=20").json()["results"].clone();
+        let ready = get(server.address, "/ready").status;
+        let body = json!({"documents": [{"id": "late", "text": "A crumb that came late."}]});
+        let added = send(server.address, "POST", "/documents", &body);
+        stop.store(true, Ordering::Relaxed);
+        for client in clients {
+            client.join().unwrap();
+        }
+        assert_eq!(found.status, 200, "{}", found.body);
+        assert!(found.json()["results"] == expected, "{}", found.body);
+        assert_eq!((ready, added.status), (200, 200), "{}", added.body);
+    });
+    let index = Index::open(&path).unwrap();
+    assert!(index.verify().unwrap().problems.is_empty());
+}
+
+fn other_documents() -> Vec<Document> {
+    let mut documents = documents();
+    documents.retain(|document| document.id != "bread");
+    documents.push(Document::new("cake", "Cake", "A cake's crumb is fine."));
+    documents
+}
+
+#[test]
+fn an_index_that_was_removed_and_built_again_is_followed() {
+    is_followed(|path| {
+        std::fs::remove_dir_all(path).unwrap();
+        Build::new().run(path, other_documents(), &()).unwrap();
+    });
+}
+
+#[test]
+fn a_restored_copy_is_followed() {
+    let copy = tempfile::tempdir().unwrap();
+    let copy = copy.path().join("copy.becr");
+    Build::new().run(&copy, other_documents(), &()).unwrap();
+    is_followed(|path| {
+        let aside = path.with_extension("gone");
+        // As `cp -a` makes it: beside, with the times of the original, then moved.
+        let status = std::process::Command::new("cp")
+            .arg("-a")
+            .args([&copy, &aside])
+            .status();
+        assert!(status.unwrap().success());
+        std::fs::remove_dir_all(path).unwrap();
+        std::fs::rename(&aside, path).unwrap();
+    });
+}
+
+/// The copy is of the served index itself, from before documents were added: its description is the same, byte for byte.
+#[test]
+fn a_copy_of_an_earlier_state_is_followed() {
+    let (folder, path) = own();
+    let copy = folder.path().join("copy.becr");
+    let copied = std::process::Command::new("cp")
+        .arg("-a")
+        .args([&path, &copy])
+        .status();
+    assert!(copied.unwrap().success());
+    let server = serve(writable(), &path);
+    let body = json!({"documents": [{"id": "late", "text": "A crumb that came late."}]});
+    assert_eq!(
+        send(server.address, "POST", "/documents", &body).status,
+        200
+    );
+    let has_late = |server: &Running| {
+        let found = get(server.address, "/search?q=late&k=20");
+        assert_eq!(found.status, 200, "{}", found.body);
+        let found = found.json();
+        let results = found["results"].as_array().unwrap();
+        results.iter().any(|result| result["id"] == "late")
+    };
+    assert!(has_late(&server));
+    // Of the store alone, as a tool does that leaves alone what has not changed.
+    std::fs::remove_dir_all(path.join("store")).unwrap();
+    std::fs::remove_dir_all(path.join("first-stage")).unwrap();
+    std::fs::rename(copy.join("first-stage"), path.join("first-stage")).unwrap();
+    std::fs::rename(copy.join("store"), path.join("store")).unwrap();
+    assert!(!has_late(&server));
+    assert_eq!(get(server.address, "/ready").status, 200);
 }
