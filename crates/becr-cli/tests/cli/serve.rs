@@ -222,6 +222,50 @@ fn a_damaged_page_does_not_end_the_server() {
     assert!(log.contains("data.mdb"), "{log}");
 }
 
+/// The system ends the process that takes most memory with SIGKILL.
+#[test]
+fn a_killed_worker_is_started_again() {
+    use rustix::process::{Signal, kill_process};
+    let folder = tempfile::tempdir().unwrap();
+    kitchen(folder.path());
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = port.local_addr().unwrap().to_string();
+    drop(port);
+    let mut served = Served::start(folder.path(), &["kitchen.becr", "--listen", &address]);
+    for _ in 0..2 {
+        let before = worker(&served).unwrap();
+        kill_process(before, Signal::KILL).unwrap();
+        let limit = std::time::Instant::now() + Duration::from_secs(60);
+        while worker(&served).is_none_or(|now| now == before)
+            || served
+                .ask("GET", "/ready", "")
+                .is_none_or(|(status, _)| status != 200)
+        {
+            assert!(std::time::Instant::now() < limit, "it is not started again");
+            assert!(served.child.try_wait().unwrap().is_none(), "it ended");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    // A pause is no time in which it cannot be ended.
+    kill_process(worker(&served).unwrap(), Signal::KILL).unwrap();
+    while worker(&served).is_some() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let pid = rustix::process::Pid::from_child(&served.child);
+    kill_process(pid, Signal::TERM).unwrap();
+    let begun = std::time::Instant::now();
+    served.child.wait().unwrap();
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    let mut log = String::new();
+    let mut stderr = served.child.stderr.take().unwrap();
+    stderr.read_to_string(&mut log).unwrap();
+    assert!(log.contains("SIGKILL") && log.contains("memory"), "{log}");
+}
+
 /// Resident memory of a process that is no file's, in bytes.
 fn anonymous(pid: rustix::process::Pid) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
