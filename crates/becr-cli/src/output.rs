@@ -90,6 +90,9 @@ pub fn error(message: impl std::fmt::Display) {
     say(format_args!("error: {message}"));
 }
 
+/// Begins the lines of an error after its first.
+const CONTINUED: &str = "\n  | ";
+
 /// Prints an error with its causes, but for those that the message before them has told already.
 pub(crate) fn report(error: &anyhow::Error) {
     let mut message = String::new();
@@ -100,6 +103,8 @@ pub(crate) fn report(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
+    // A name with a line break in it must not look like an error of its own.
+    let message = message.trim_end().replace('\n', CONTINUED);
     match crate::hints::hint(error) {
         Some(hint) => say(format_args!("error: {message} ({hint})")),
         None => say(format_args!("error: {message}")),
@@ -197,10 +202,31 @@ pub(crate) fn check_folder(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether a character would turn the order of others around.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The id or title of a document, or the name of a file, for the terminal: in one line, with escapes for what would break it,
+/// steer the terminal, or turn the order of characters around.
+pub(crate) fn name(text: &str) -> Cow<'_, str> {
+    let is_special = |c: char| c.is_control() || turns(c);
+    if !text.contains(is_special) {
+        return text.into();
+    }
+    let mut named = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match is_special(c) {
+            true => named.extend(c.escape_default()),
+            false => named.push(c),
+        }
+    }
+    named.into()
+}
+
 /// Text of a document for the terminal: characters that would steer it, or turn the order of the others around, become
 /// spaces.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let steers = |c: char| (c.is_control() && c != '\n' && c != '\t') || turns(c);
     match text.contains(steers) {
         true => text.replace(steers, " ").into(),
@@ -229,6 +255,15 @@ mod tests {
     fn a_document_does_not_steer_the_terminal() {
         assert_eq!(printable("a\u{1b}[31mb\r\n\tc é"), "a [31mb \n\tc é");
         assert_eq!(printable("a\u{9b}2J \u{202e}gnp.exe"), "a 2J  gnp.exe");
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        assert_eq!(
+            name("a\n\u{1b}[31mb\t\u{9b}2J"),
+            "a\\n\\u{1b}[31mb\\t\\u{9b}2J"
+        );
+        assert_eq!(name("Größe \u{202e}gnp.exe"), "Größe \\u{202e}gnp.exe");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::{Mutex, PoisonError};
 
-/// Tells the child that it is one.
-const VARIABLE: &str = "BECR_SUPERVISED";
+/// Tells the child that it is one. What the child starts itself is none: it is taken away from that.
+pub(crate) const VARIABLE: &str = "BECR_SUPERVISED";
 
 /// The signals that end a process because of what it read, not because somebody sent them.
 const FAULTS: [(Signal, &str); 5] = [

@@ -186,7 +186,7 @@ pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<ExitCode> {
     let (changed, unknown) = index.delete(&args.ids()?)?;
     print(changed, args.json)?;
     for id in &unknown {
-        output::note(format_args!("no document \"{id}\""));
+        output::note(format_args!("no document \"{}\"", output::name(id)));
     }
     Ok(if unknown.is_empty() {
         ExitCode::SUCCESS

@@ -256,7 +256,7 @@ fn print(args: &Args, report: &SyncReport, built: bool) -> anyhow::Result<()> {
             ('-', &difference.vanished),
         ] {
             for id in ids.iter().take(NAMED) {
-                writeln!(out, "{sign} {}", output::printable(id))?;
+                writeln!(out, "{sign} {}", output::name(id))?;
             }
             if ids.len() > NAMED {
                 writeln!(out, "{sign} and {} more", ids.len() - NAMED)?;

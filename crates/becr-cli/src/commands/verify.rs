@@ -98,7 +98,7 @@ fn print(findings: &VerifyOutput) -> anyhow::Result<()> {
         compacting_repairs,
     } = &findings.verification;
     for problem in problems {
-        writeln!(out, "{}", output::printable(problem))?;
+        writeln!(out, "{}", output::name(problem))?;
     }
     for part in unchecked {
         output::note(format_args!("not checked: {part}"));

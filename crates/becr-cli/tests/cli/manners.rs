@@ -253,6 +253,15 @@ fn a_result_is_a_file() {
     let opened = open("1", "cat");
     let shown = String::from_utf8_lossy(&opened.stdout).into_owned();
     assert!(shown.ends_with("# Banks\nthe river bank"), "{shown}");
+    // What is opened may run `becr` too, and is no child of this command then.
+    let printer = folder.join("printer");
+    fs::write(&printer, "#!/bin/sh\nenv\n").unwrap();
+    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&printer, runs).unwrap();
+    let environment = open("1", printer.to_str().unwrap());
+    let environment = String::from_utf8_lossy(&environment.stdout).into_owned();
+    assert!(environment.contains("BECR_OPENER="), "{environment}");
+    assert!(!environment.contains("BECR_SUPERVISED"), "{environment}");
     for (rank, opener, said) in [
         ("2", "cat", "has 1 result"),
         ("1", "/no/such", "BECR_OPENER"),
@@ -269,6 +278,83 @@ fn a_result_is_a_file() {
     );
     assert_eq!(failed.code, Some(1));
     assert!(failed.stderr.contains("no file"), "{}", failed.stderr);
+}
+
+/// Ids, titles and names of files come from outside: none of them writes a line of its own or steers the terminal.
+#[test]
+fn names_stay_in_their_line() {
+    let folder = folder();
+    let folder = folder.path();
+    let forged = "error: all is lost";
+    let line = |id: &str| {
+        serde_json::json!({"id": id, "title": format!("river\n{forged}\u{1b}[2J"), "text": "river bank"}).to_string()
+    };
+    let (one, other) = (
+        format!("a\n{forged}\u{1b}[2J"),
+        format!("b\r\n{forged}\u{9b}2J"),
+    );
+    fs::write(
+        folder.join("all.jsonl"),
+        line(&one) + "\n" + &line(&other) + "\n",
+    )
+    .unwrap();
+    index(folder, "all.jsonl", "X", &["--lexical-only"]);
+    run(folder, &["index", "all.jsonl", "--out", "Y"]);
+    fs::create_dir(folder.join("notes")).unwrap();
+    let file = folder.join("notes").join(format!("n\n{forged}.md"));
+    fs::write(&file, "the river bank").unwrap();
+    fs::write(folder.join("run"), "1 Q0 a 1 1.0 t\n").unwrap();
+    run(folder, &["sync", "Z", "notes"]);
+    fs::write(&file, "the river bank again").unwrap();
+    let gone = format!("no\n{forged}\u{1b}[2J");
+    let missing = format!("missing\n{forged}");
+    let commands: [&[&str]; 13] = [
+        &["search", "X", "river"],
+        &["search", "Y", "river", "--explain"],
+        &["search", "Z", "river"],
+        &["explain", "Y", "river", &one],
+        &["explain", "Y", "river", &one, &other],
+        &[
+            "explain",
+            "Y",
+            "river",
+            &one,
+            "--term",
+            "river",
+            "--kernels",
+        ],
+        &["explain", "Y", "river", &gone],
+        &["sync", "Z", "--dry-run"],
+        &["add", "Y", "all.jsonl"],
+        &["delete", "Y", &gone],
+        &["stats", "Z"],
+        &["search", &missing, "river"],
+        &["verify", &missing],
+    ];
+    for command in commands {
+        let outcome = becr(folder, command);
+        for said in [&outcome.stdout, &outcome.stderr] {
+            assert!(
+                !said.contains(['\u{1b}', '\u{9b}', '\r']),
+                "{command:?}: {said}"
+            );
+            let begins = |line: &str| line.trim_start().starts_with(forged);
+            assert!(!said.lines().any(begins), "{command:?}: {said}");
+        }
+        assert!(
+            outcome.stdout.len() + outcome.stderr.len() > 0,
+            "{command:?}"
+        );
+    }
+    // Programs get them as they are.
+    let found = json(&run(folder, &["search", "X", "river", "--json"]).stdout);
+    let ids: Vec<&str> = (0..2)
+        .map(|at| found["results"][at]["id"].as_str().unwrap())
+        .collect();
+    assert!(
+        ids.contains(&one.as_str()) && ids.contains(&other.as_str()),
+        "{ids:?}"
+    );
 }
 
 /// What other engines take for commands is refused, not taken for the opposite.

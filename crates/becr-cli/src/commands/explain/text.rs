@@ -47,7 +47,7 @@ pub(super) fn print(report: &ExplainAnswer, args: &Args) -> anyhow::Result<()> {
             None => writeln!(
                 out,
                 "[{}]: the index keeps no texts",
-                output::printable(&document.id)
+                output::name(&document.id)
             )?,
         }
     }
@@ -62,8 +62,8 @@ fn lead(
     document: &ExplainedDocument,
     all: bool,
 ) -> anyhow::Result<()> {
-    let title = output::printable(&document.title);
-    let id = output::printable(&document.id);
+    let title = output::name(&document.title);
+    let id = output::name(&document.id);
     writeln!(out, "{}  [{id}]", output::bold(&title))?;
     let score = document.explanation.score;
     let stands_out = !Reasons::largest(document.explanation.rows()).0.is_empty();
@@ -80,7 +80,7 @@ fn lead(
         let near = nearest_words(fields(shading), term, FEW).into_iter();
         let near: Vec<String> = near
             .filter(|(_, similarity)| *similarity >= NEAR)
-            .map(|(word, similarity)| format!("{} {similarity:.2}", output::printable(&word)))
+            .map(|(word, similarity)| format!("{} {similarity:.2}", output::name(&word)))
             .collect();
         match near.is_empty() {
             true => String::new(),
@@ -103,12 +103,7 @@ fn reasons(
     let told = Reasons::largest(rows).0;
     for row in &told {
         let (value, name) = (row.contribution, name(row));
-        writeln!(
-            out,
-            "  {value:>+8.3}  {}{}",
-            output::printable(&name),
-            more(row)
-        )?;
+        writeln!(out, "  {value:>+8.3}  {}{}", output::name(&name), more(row))?;
     }
     let rest = total - sum(&told);
     let others = count - told.len();
@@ -142,7 +137,7 @@ fn lead_difference(out: &mut impl Write, report: &ExplainAnswer, all: bool) -> a
     let (Some(difference), [first, second]) = (&report.difference, &report.documents[..]) else {
         return Ok(());
     };
-    let (one, other) = (output::printable(&first.id), output::printable(&second.id));
+    let (one, other) = (output::name(&first.id), output::name(&second.id));
     let (amount, less) = match difference.score < 0.0 {
         true => (-difference.score, "less"),
         false => (difference.score, "more"),
@@ -168,7 +163,7 @@ fn by_word(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()> {
     let mut rows = 0;
     for WordPart { word, deep, lexi } in words {
         let cells = [*deep, *lexi, deep + lexi].map(|value| format!("{value:+.3}"));
-        let word = format!("  {}", output::printable(word));
+        let word = format!("  {}", output::name(word));
         table.row(std::iter::once(word).chain(cells).collect());
         rows += 1;
     }
@@ -241,8 +236,8 @@ fn score(
     kernels: bool,
 ) -> anyhow::Result<()> {
     let explanation = &document.explanation;
-    let title = output::printable(&document.title);
-    writeln!(out, "\n[{}]  {title}", output::printable(&document.id))?;
+    let title = output::name(&document.title);
+    writeln!(out, "\n[{}]  {title}", output::name(&document.id))?;
     let [meaning, words, others] = PARTS;
     writeln!(out, "{:<30} {:>9.4}", "score (S)", explanation.score)?;
     writeln!(
@@ -358,7 +353,7 @@ fn difference(out: &mut impl Write, report: &ExplainAnswer) -> anyhow::Result<()
         return Ok(());
     };
     writeln!(out)?;
-    let (one, other) = (output::printable(&first.id), output::printable(&second.id));
+    let (one, other) = (output::name(&first.id), output::name(&second.id));
     let header = ["part", "", &one, &other, "difference"];
     let mut table = Table::new(header.map(String::from).to_vec(), vec![2, 3, 4]);
     let (ours, theirs) = (first.explanation.rows(), second.explanation.rows());
@@ -412,19 +407,24 @@ fn shaded(
 ) -> anyhow::Result<()> {
     let words: Vec<&str> = report.terms.iter().map(|term| term.word.as_str()).collect();
     let paint = Paint::new(words.clone(), term);
-    writeln!(out, "[{}] {}", output::printable(id), paint.legend())?;
-    let mut print = |text: &str, words: &[ShadedWord]| -> std::io::Result<()> {
+    writeln!(out, "[{}] {}", output::name(id), paint.legend())?;
+    let painted = |text: &str, words: &[ShadedWord]| -> String {
         let painted = stretches(text, words);
-        let painted: String = painted
-            .iter()
-            .map(|stretch| paint.stretch(stretch))
-            .collect();
+        let painted = painted.iter().map(|stretch| paint.stretch(stretch));
+        painted.collect()
+    };
+    // A title has one line.
+    let title = painted(&shading.title, &shading.title_words).replace('\n', "\\n");
+    if !title.trim().is_empty() {
+        writeln!(out, "{title}")?;
+    }
+    let mut print = |text: &str, words: &[ShadedWord]| -> std::io::Result<()> {
+        let painted = painted(text, words);
         match painted.trim().is_empty() {
             true => Ok(()),
             false => writeln!(out, "{painted}"),
         }
     };
-    print(&shading.title, &shading.title_words)?;
     let passages = match whole {
         true => None,
         false => standing_out(&shading.text, &shading.text_words, term),

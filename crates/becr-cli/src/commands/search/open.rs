@@ -1,7 +1,7 @@
 //! Opening the file of a result.
 
 use super::ResultRow;
-use crate::output;
+use crate::{output, supervise};
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::process::Command;
@@ -22,7 +22,10 @@ pub(super) fn file(results: &[ResultRow], rank: usize) -> anyhow::Result<()> {
     };
     let opener = std::env::var_os(VARIABLE).unwrap_or_else(default);
     let named = || format!("cannot open {} with {}", path.display(), opener.display());
-    let status = Command::new(&opener).arg(path).status();
+    let status = Command::new(&opener)
+        .arg(path)
+        .env_remove(supervise::VARIABLE)
+        .status();
     let status = status.with_context(|| format!("{}; {VARIABLE} names a program", named()))?;
     if !status.success() {
         bail!("{}: {status}", named());

@@ -50,9 +50,9 @@ fn time(timing: &SearchTiming) -> String {
 fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
     let title = match row.title.is_empty() {
         true => "(no title)".into(),
-        false => output::printable(&row.title),
+        false => output::name(&row.title),
     };
-    let (title, id) = (output::bold(&title), output::printable(&row.id));
+    let (title, id) = (output::bold(&title), output::name(&row.id));
     write!(out, "{:>4}  {:>8.3}  {title}  [{id}]", row.rank, row.score)?;
     match &row.parts {
         Some(_) => match (row.first_stage_rank, row.meaning_rank) {
@@ -65,7 +65,7 @@ fn result(out: &mut impl Write, row: &ResultRow) -> anyhow::Result<()> {
     }
     if let Some(path) = &row.path {
         let path = path.display().to_string();
-        writeln!(out, "                {}", output::printable(&path))?;
+        writeln!(out, "                {}", output::name(&path))?;
     }
     if let Some(snippet) = row
         .snippet
