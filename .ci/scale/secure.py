@@ -62,7 +62,7 @@ def main():
             said = becr("stats", url(nodes, "sample", "rediss", login), fails=True, env=env)
             says(said, words, "user:password@")
             same((time.time() - begun < 4, "wrong" in said.replace("went wrong", ""), WRITTEN in said), (True, False, False), "at once")
-        says(becr("stats", store, fails=True, env={"SSL_CERT_FILE": stranger}), "no answer within", "certificate")
+        says(becr("stats", store, fails=True, env={"SSL_CERT_FILE": stranger}), "is not trusted", "SSL_CERT_FILE")
         says(becr("stats", url(nodes, "sample", login=f"becr:{WRITTEN}@"), fails=True, env=env), "no answer within")
         plain = Node()
         says(becr("stats", url([plain], "sample", "rediss"), fails=True, env=env), "no answer within")

@@ -64,6 +64,10 @@ pub(crate) enum Fault {
     Ask(Node, String),
     /// To be sent again after a look at who has which slots.
     Again(String),
+    /// The same: nothing was heard, for whatever reason.
+    Silent(String),
+    /// The same, as certificates are renewed: the node is not known to be what it says.
+    Untrusted { node: String, message: String },
     /// Not to be sent again: the node does not let us in.
     Login { node: String, message: String },
 }
@@ -74,10 +78,31 @@ impl Fault {
         Self::Login { node, message }
     }
 
+    /// How much it says of what to do.
+    fn specificity(&self) -> u8 {
+        match self {
+            Self::Silent(_) => 0,
+            Self::Ask(..) | Self::Again(_) => 1,
+            Self::Untrusted { .. } => 2,
+            Self::Login { .. } => 3,
+        }
+    }
+
+    /// Which of two faults is told: the one that says more, whichever node happened to be asked last; of equals the later.
+    fn or_later(self, later: Self) -> Self {
+        match self.specificity() > later.specificity() {
+            true => self,
+            false => later,
+        }
+    }
+
     /// What is told when there is no time left.
     fn into_error(self, waited: Duration) -> ClusterError {
         match self {
-            Self::Ask(_, last) | Self::Again(last) => ClusterError::Unreachable { waited, last },
+            Self::Ask(_, last) | Self::Again(last) | Self::Silent(last) => {
+                ClusterError::Unreachable { waited, last }
+            }
+            Self::Untrusted { node, message } => ClusterError::Certificate { node, message },
             Self::Login { node, message } => ClusterError::Login { node, message },
         }
     }
@@ -213,21 +238,29 @@ impl Cluster {
         let (begun, deadline) = (flight.begun, flight.deadline);
         let mut values = vec![Value::Nil; requests.len()];
         let mut pause = PAUSE;
+        // Over all tries: the last one has the least time, and ends in silence where one before it had a reason.
+        let mut told = Fault::Silent("no node was asked".into());
         loop {
             let mut failed = std::mem::take(&mut flight.failed);
             for part in flight.parts.drain(..) {
                 self.receive_part(part, &mut values, &mut failed, deadline)?;
             }
-            let Some((_, last)) = failed.last() else {
+            if failed.is_empty() {
                 return Ok(values);
-            };
-            if matches!(last, Fault::Login { .. }) || deadline.is_within(pause) {
-                return Err(last.clone().into_error(begun.elapsed()));
+            }
+            for (_, fault) in &failed {
+                told = told.or_later(fault.clone());
+            }
+            if matches!(told, Fault::Login { .. }) || deadline.is_within(pause) {
+                return Err(told.into_error(begun.elapsed()));
             }
             let mut again = Vec::new();
             for (place, fault) in failed {
                 match fault {
-                    Fault::Again(_) | Fault::Login { .. } => again.push(place),
+                    Fault::Again(_)
+                    | Fault::Silent(_)
+                    | Fault::Untrusted { .. }
+                    | Fault::Login { .. } => again.push(place),
                     Fault::Ask(node, _) => match self.ask(&node, &requests[place], deadline) {
                         Some(value) => values[place] = value,
                         None => again.push(place),
@@ -342,7 +375,7 @@ impl Cluster {
         }
         // A node that hangs must not take the time of those that answer.
         let each = deadline.with_step(self.options().connect_limit);
-        let mut last = Fault::Again("no node was asked".into());
+        let mut told = Fault::Silent("no node was asked".into());
         for node in &nodes {
             match self.topology_of(node, each) {
                 Ok(topology) => {
@@ -351,13 +384,13 @@ impl Cluster {
                     *known.unwrap_or_else(PoisonError::into_inner) = Some(topology.clone());
                     return Ok(topology);
                 }
-                Err(fault) => last = fault,
+                Err(fault) => told = told.or_later(fault),
             }
             if deadline.is_within(Duration::from_nanos(1)) {
                 break;
             }
         }
-        Err(last)
+        Err(told)
     }
 
     fn topology_of(&self, node: &Node, deadline: Deadline) -> Result<Topology, Fault> {
@@ -501,5 +534,86 @@ mod tests {
         assert_eq!(redirected("1 ::1:7000").unwrap().to_string(), "[::1]:7000");
         assert!(redirected("3999").is_none());
         assert!(redirected("3999 host:port").is_none());
+    }
+
+    /// A node that answers everything alike, or nothing at all.
+    fn node(answer: Option<&'static str>) -> String {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let mut held = Vec::new();
+            for mut stream in listener.incoming().flatten() {
+                match answer {
+                    None => held.push(stream),
+                    Some(answer) => drop(std::thread::spawn(move || {
+                        while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {
+                            let _ = stream.write_all(answer.as_bytes());
+                        }
+                    })),
+                }
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn the_fault_that_says_most_is_told_whichever_node_comes_last() {
+        let (silent, closed) = (
+            node(None),
+            node(Some("-NOAUTH Authentication required.\r\n")),
+        );
+        let options = Options {
+            time_limit: Duration::from_millis(400),
+            connect_limit: Duration::from_millis(100),
+            response_limit: Duration::from_millis(100),
+            ..Options::default()
+        };
+        for nodes in [[&silent, &closed], [&closed, &silent]] {
+            let address = format!("redis://{},{}/x", nodes[0], nodes[1]);
+            let cluster = Cluster::new(address.parse().unwrap(), options.clone());
+            let ping = Request {
+                slot: 0,
+                bytes: redis::cmd("PING").get_packed_command(),
+            };
+            let error = cluster.one(ping).unwrap_err();
+            assert!(
+                matches!(error, ClusterError::Login { .. }),
+                "{address}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_certificate_says_more_than_silence() {
+        let node: Node = redirected("0 127.0.0.1:1").unwrap();
+        let of = |kind, message: &'static str| {
+            again(
+                &node,
+                &redis::RedisError::from(std::io::Error::new(kind, message)),
+            )
+        };
+        let untrusted = || {
+            of(
+                std::io::ErrorKind::InvalidData,
+                "invalid peer certificate: UnknownIssuer",
+            )
+        };
+        let silent = || of(std::io::ErrorKind::TimedOut, "timed out");
+        for told in [
+            untrusted().or_later(silent()),
+            silent().or_later(untrusted()),
+        ] {
+            let error = told.into_error(Duration::from_secs(5)).to_string();
+            assert!(
+                error.contains("127.0.0.1:1") && error.contains("SSL_CERT_FILE"),
+                "{error}"
+            );
+        }
+        let refused = of(std::io::ErrorKind::ConnectionRefused, "connection refused");
+        let error = refused
+            .or_later(silent())
+            .into_error(Duration::from_secs(5));
+        assert!(error.to_string().contains("refused"), "{error}");
     }
 }

@@ -159,10 +159,16 @@ impl Connections {
 
 /// A node that cannot be asked now.
 pub(crate) fn again(node: &Node, error: &RedisError) -> Fault {
-    Fault::Again(match error.is_timeout() {
-        true => format!("{node}: it does not answer"),
-        false => format!("{node}: {error}"),
-    })
+    let message = error.to_string();
+    match error.is_timeout() {
+        true => Fault::Silent(format!("{node}: it does not answer")),
+        // The library passes on what rustls says, without a kind of its own.
+        false if message.contains("certificate") => Fault::Untrusted {
+            node: node.to_string(),
+            message,
+        },
+        false => Fault::Again(format!("{node}: {message}")),
+    }
 }
 
 fn send(connection: &mut Connection, bytes: &[u8], deadline: Deadline) -> Result<(), RedisError> {

@@ -39,6 +39,17 @@ pub enum ClusterError {
         /// What it said.
         message: String,
     },
+    /// A node's certificate is not one that we trust.
+    #[error(
+        "the certificate of node {node} is not trusted ({message}); name the file of its authority in SSL_CERT_FILE, and give \
+         each node a certificate for the address that it goes by"
+    )]
+    Certificate {
+        /// The node.
+        node: String,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A node refused to write for lack of memory.
     #[error(
         "node {node} is out of memory and takes no more (maxmemory); what was published before is untouched; give it more \
