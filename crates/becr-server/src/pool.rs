@@ -333,7 +333,7 @@ mod tests {
         let (pool, hold) = busy(4).await;
         let spawn = |weight| {
             let pool = pool.clone();
-            tokio::spawn(async move { pool.run(soon(), weight, |_| weight).await })
+            tokio::spawn(async move { pool.run(soon(), weight, move |_| weight).await })
         };
         let heavy = [spawn(Weight::Heavy), spawn(Weight::Heavy)];
         while pool.waiting() < 2 {

@@ -35,9 +35,15 @@ pub struct OpenOptions {
     /// The model, once it was needed.
     read: Arc<ModelCache>,
     /// The encoder, once it was needed.
-    loaded: Arc<Mutex<Option<(EncoderKey, Arc<Encoder>)>>>,
+    loaded: Arc<Mutex<Option<LoadedEncoder>>>,
     /// What the index was encoded with when it was opened: what [`OpenOptions::encoder`] belongs to.
     bound_to: Option<String>,
+}
+
+/// An encoder in memory, and what it was loaded for.
+struct LoadedEncoder {
+    key: EncoderKey,
+    encoder: Arc<Encoder>,
 }
 
 /// What an encoder computes: footprints of one key are not to be compared with those of another.
@@ -116,17 +122,20 @@ impl OpenOptions {
             return Ok(encoder.clone());
         }
         let mut loaded = lock(&self.loaded);
-        if let Some((key, encoder)) = &*loaded
-            && *key == wanted
+        if let Some(held) = &*loaded
+            && held.key == wanted
         {
-            return Ok(encoder.clone());
+            return Ok(held.encoder.clone());
         }
         // Before another is loaded: two at a time would take the memory of two.
         *loaded = None;
         let model = self.model_of(opened)?;
         let encoder = Encoder::with_precision(Model::clone(&model), wanted.precision)?;
         let encoder = Arc::new(encoder);
-        *loaded = Some((wanted, encoder.clone()));
+        *loaded = Some(LoadedEncoder {
+            key: wanted,
+            encoder: encoder.clone(),
+        });
         Ok(encoder)
     }
 
@@ -180,10 +189,7 @@ impl Index {
 
     fn with_options(path: &Path, mut options: OpenOptions) -> Result<Self, Error> {
         let opened = Arc::new(Self::open_edition(path, &options, None)?);
-        options.bound_to = match &opened.store {
-            Some(store) => Some(store.header().encoder_id.clone()),
-            None => None,
-        };
+        options.bound_to = (opened.store.as_ref()).map(|store| store.header().encoder_id.clone());
         let inner = Inner {
             address: path.to_owned(),
             path: opened.dir.clone(),

@@ -1,14 +1,10 @@
 //! The commands of the documents: those of the README, of the model's card and of every `--help` run as they stand there, or
 //! there is a reason why not.
 
-#[path = "../../../becr-hub/tests/hub/server.rs"]
-#[allow(dead_code)]
-mod server;
-
 use crate::full::{corpus, folder, run};
+use crate::hub::server::Hub;
 use crate::ranked::head;
 use becr_model::{Config, Storage, Weights};
-use server::Hub;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

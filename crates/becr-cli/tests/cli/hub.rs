@@ -2,7 +2,7 @@
 
 #[path = "../../../becr-hub/tests/hub/server.rs"]
 #[allow(dead_code)]
-mod server;
+pub(crate) mod server;
 
 use crate::full::folder;
 use server::{COMMIT, Hub};
