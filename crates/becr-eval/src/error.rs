@@ -59,8 +59,8 @@ pub enum Error {
     },
     /// A score that has no place in an order.
     #[error(
-        "query {query}, document {document}: expected a finite score, found {score}; \
-         look for a division by zero in what produced it"
+        "query {query}, document {document}: expected a finite score that single precision can hold, found {score}; \
+         look for a division by zero or a missing scale in what produced it"
     )]
     Score {
         /// The query, quoted.

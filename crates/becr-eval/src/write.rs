@@ -11,7 +11,7 @@ use std::path::Path;
 /// an evaluation will see. An interrupted write leaves the old file or none. A path that ends in `.zst` is compressed.
 ///
 /// # Errors
-/// If an id or the tag is empty or has white space, if a score is not finite, or if writing fails.
+/// If an id or the tag is empty or has white space, if a score is not finite in single precision, or if writing fails.
 pub fn write_run(path: impl AsRef<Path>, run: &Run) -> Result<(), Error> {
     check(run)?;
     let path = path.as_ref();
@@ -102,7 +102,8 @@ fn check(run: &Run) -> Result<(), Error> {
         check_id("query", query)?;
         for (document, score) in documents {
             check_id("document", document)?;
-            if !score.is_finite() {
+            // Runs are read in single precision.
+            if !(*score as f32).is_finite() {
                 return Err(Error::Score {
                     query: quote(query),
                     document: quote(document),
@@ -210,8 +211,11 @@ mod tests {
             text(&run)
                 .unwrap_err()
                 .to_string()
-                .contains("expected a finite score, found NaN")
+                .contains("expected a finite score that single precision can hold, found NaN")
         );
+        let mut run = Run::new("becr");
+        run.push("1", "a", 1e39);
+        assert!(text(&run).is_err());
         assert!(text(&Run::new("")).is_err());
     }
 
@@ -220,7 +224,7 @@ mod tests {
         fn what_is_written_is_read(
             rows in prop::collection::btree_map(
                 ("[!-~é]{1,4}", "[!-~ß]{1,6}"),
-                any::<f64>().prop_filter("finite", |s| s.is_finite()),
+                any::<f64>().prop_filter("finite in single precision", |s| (*s as f32).is_finite()),
                 0..40,
             ),
         ) {
