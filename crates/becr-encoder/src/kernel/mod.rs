@@ -214,6 +214,7 @@ impl Simd {
         (out, out_stride): (&mut [f32], usize),
         finish: Finish<'_>,
     ) {
+        use product::{Product, product};
         if rows == 0 {
             return;
         }
@@ -234,7 +235,7 @@ impl Simd {
             finish.row_scale.is_none_or(|scale| scale.len() >= rows),
             "too few row scales"
         );
-        let job = product::Product {
+        let job = Product {
             rows,
             inner,
             cols,
@@ -248,7 +249,6 @@ impl Simd {
             gelu: finish.gelu,
         };
         let job = &job;
-        use product::{Product, product};
         // SAFETY: `self` exists only if the processor has its features; the assertions above, and `Panels`, which
         // pads data and bias to whole panels, give the pointers the extents that `product` asks for.
         unsafe { dispatch!(self, product(job: &Product) -> ()) }
