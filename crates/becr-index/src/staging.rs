@@ -319,9 +319,11 @@ fn marked(partial: &Path, mark: &[u8], target: &Path) -> Result<File, IndexError
     Ok(lock)
 }
 
-/// Removes a marked directory, its mark last.
+/// Removes a marked directory, its mark last: a power cut must not leave files without the mark, which no later build
+/// would touch.
 fn remove(dir: &Path) -> Result<(), IndexError> {
     empty(dir)?;
+    durable::sync_folder(dir).map_err(IndexError::io(dir, "cannot sync"))?;
     let mark = dir.join(MARK);
     fs::remove_file(&mark).map_err(IndexError::io(&mark, "cannot remove"))?;
     fs::remove_dir(dir).map_err(IndexError::io(dir, "cannot remove"))

@@ -7,7 +7,7 @@
 //! | [`GroupRecord`] | a token group's footprints |
 //! | [`row`] | how rows are kept under keys, in Redis |
 //! | [`Totals`], [`Stem`], [`DocumentFrequency`] | collection statistics |
-//! | [`column`] | the signs of all documents' vectors, to find the nearest ones by |
+//! | [`mod@column`] | the signs of all documents' vectors, to find the nearest ones by |
 //! | [`DocumentStore`] | what re-ranking asks of a store, embedded or not |
 //! | [`StoreContents`] | what else a store tells, to writers and to checks |
 //! | [`WriteStore`], [`Batch`] | what a store does with a change |

@@ -1,7 +1,7 @@
 //! A query as a composite of token groups (section 3.1 of the paper).
 //!
-//! A query never meets BERT. Its words and its ordered pairs of words no more than `window` apart are
-//! **token groups**, whose vectors were computed offline; the vector of a query term is composed from
+//! A composed query never meets BERT (an encoded one does, and needs none of this). Its words and its ordered pairs of
+//! words no more than `window` apart are **token groups**, whose vectors were computed offline; the vector of a query term is composed from
 //! the groups that contain it. A uni-gram weighs 1/(window + 1), a pair 1/distance (or what a trained head
 //! says, [`RawWeights`]), and the weights are normalised over the groups that the store has.
 //!

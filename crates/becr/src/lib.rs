@@ -46,6 +46,12 @@
 //! state of a generation can be asked for by its name ([`Index::at`]) as long as it is the newest or a view of it lives;
 //! after that, asking is [`Error::Gone`].
 //!
+//! # The score
+//!
+//! A sum: what the first stage says, how near the document is to the query, word by word and as a whole, and how much it is
+//! like the best candidates. `docs/ranking.md` in the repository has it in one formula, the head's file line by line, and a
+//! query worked through with numbers; [`Index::explain`] takes any score apart.
+//!
 //! # Two ways to read a query
 //!
 //! [`QueryMode::Composed`] looks word vectors up; [`QueryMode::Encoded`] has the encoder read the whole query, which

@@ -84,12 +84,16 @@ fn the_page_says_what_is_computed() {
         let error = (row.score - f64::from(ranked.score)).abs();
         assert!(error < 1e-4, "{}: {} {}", row.id, row.score, ranked.score);
     }
-    check(&[
-        ("words", words_table),
-        ("list", list_table(&rows)),
-        ("deep", deep_table(&rows)),
-        ("score", score_table(&rows)),
-    ]);
+    let documents = format!("N = {}.", documents.len());
+    check(
+        &documents,
+        &[
+            ("words", words_table),
+            ("list", list_table(&rows)),
+            ("deep", deep_table(&rows)),
+            ("score", score_table(&rows)),
+        ],
+    );
 }
 
 fn sample() -> Vec<Document> {
@@ -260,9 +264,14 @@ fn score_table(rows: &[Row]) -> String {
 }
 
 /// Compares the page's tables with these, or replaces them if that is asked for.
-fn check(tables: &[(&str, String)]) {
+fn check(documents: &str, tables: &[(&str, String)]) {
     let page = std::fs::read_to_string(PAGE).expect("docs/ranking.md is there");
     let mut written = page.clone();
+    let start = written
+        .find("N = ")
+        .expect("the page says how many documents there are");
+    let end = start + written[start..].find('.').expect("a sentence ends");
+    written.replace_range(start..=end, documents);
     for (name, table) in tables {
         let mark = format!("<!-- computed: {name} -->\n");
         let start = written.find(&mark).expect("the page has the table's mark") + mark.len();
