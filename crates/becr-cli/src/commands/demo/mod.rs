@@ -76,8 +76,8 @@ const SHOWN: [(&str, &str); 4] = [
     ),
     (
         "q91",
-        "A failure: the texts that answer it never name the ants, but speak of a column on the tiles and of scouts in the \
-         larder. BM25 does not find them, and the one that is about ants, and of no use, has all the words.",
+        "A failure: the texts that answer it never name the ants, but speak of a column on the tiles and of scouts\n  \
+         in the larder. The one that is about ants, and of no use, has all the words.",
     ),
 ];
 
