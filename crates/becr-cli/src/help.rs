@@ -92,7 +92,7 @@ pub(crate) fn template(command: &Command) -> String {
     for Group { heading, lines } in &GROUPS {
         let _ = writeln!(text, "{heading}:");
         for Line { names, together } in *lines {
-            // What was not built in is not there.
+            // Commands behind features that were not built in are left out.
             let found: Vec<&Command> = names
                 .iter()
                 .filter_map(|name| command.find_subcommand(name))

@@ -1,4 +1,4 @@
-//! The `becr` command; the library beside it does the work.
+//! The `becr` command. Its code is in the library `becr_cli`, which `becr-lab` uses too.
 
 use std::process::ExitCode;
 

@@ -103,7 +103,7 @@ pub(crate) fn report(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    // A name with a line break in it must not look like an error of its own.
+    // A line break in a file name must not start a line that looks like a second error.
     let message = message.trim_end().replace('\n', CONTINUED);
     match crate::hints::hint(error) {
         Some(hint) => say(format_args!("error: {message} ({hint})")),

@@ -30,7 +30,7 @@ pub trait Commands: clap::Subcommand {
     }
 }
 
-/// What a program says of itself.
+/// Name and help texts of a program.
 pub struct Program {
     /// As it is typed.
     pub name: &'static str,

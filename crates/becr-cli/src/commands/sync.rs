@@ -47,15 +47,15 @@ pub(crate) struct Args {
     /// Remove documents that are in none of the folders also where these are not the folders of before.
     #[arg(long)]
     remove_others: bool,
-    /// Remove documents also where a subfolder lost all of its own (a tenth of the index or more), or the index half of its
-    /// documents; it is an error otherwise, since a disk may not be mounted.
+    /// Allow large removals: every document of a subfolder (a tenth of the index or more), or half of the index. Without
+    /// this flag they are an error, since a disk may not be mounted.
     #[arg(long)]
     allow_removal: bool,
     /// Read links to files outside of the folders, from now on; --follow-links=false ends it.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     follow_links: Option<bool>,
-    /// What to do with a file that cannot be read: stop, or skip and report it. What the index has of a skipped one stays as
-    /// it was.
+    /// Stop at a file that cannot be read, or skip and report it. The index keeps the documents of a skipped file as they
+    /// were.
     #[arg(long, value_enum, default_value = "skip", env = "BECR_ON_ERROR")]
     on_error: OnError,
     /// Directory of the model or its hf:owner/name, for a new index or if it is no longer where it was [default: the

@@ -22,10 +22,10 @@ use std::process::ExitCode;
 pub(crate) struct Args {
     /// A TOML file with a section [tune]: the index, the judged queries, and where the new head goes.
     config: PathBuf,
-    /// Another seed than that of the configuration.
+    /// Override the seed of the configuration.
     #[arg(long, value_name = "N", env = "BECR_TRAIN_SEED")]
     seed: Option<u64>,
-    /// Another file for the head than that of the configuration.
+    /// Write the head to this file instead of the one in the configuration.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the outcome as JSON.

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Start anew: drop what an earlier training with this seed left, and replace an index of other data.
     #[arg(long)]
     restart: bool,
-    /// Another seed than that of the configuration; trainings with several seeds share the work directory.
+    /// Override the seed of the configuration; trainings with several seeds share the work directory.
     #[arg(long, value_name = "N", env = "BECR_TRAIN_SEED")]
     seed: Option<u64>,
     /// Another place for the result than that of the configuration: a model directory or a head's file.

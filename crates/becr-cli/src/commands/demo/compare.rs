@@ -13,7 +13,7 @@ const WIDTH: usize = 46;
 #[derive(Serialize)]
 pub(super) struct Comparison {
     query: String,
-    /// What the search is an example of.
+    /// The part of the ranking that this search shows at work.
     shows: &'static str,
     bm25: Vec<Judged>,
     becr: Vec<Judged>,

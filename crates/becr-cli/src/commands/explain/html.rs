@@ -35,7 +35,7 @@ fn hue(term: usize) -> u16 {
     HUES[term % HUES.len()]
 }
 
-/// What the query's terms weigh and, of a query that is put together from its words, what they are made of.
+/// The weights of the query's terms and, for a composed query, the token groups of each term.
 fn terms(report: &ExplainAnswer) -> String {
     let is_composed = report.mode == QueryMode::Composed;
     let row = |term: &QueryTerm| {

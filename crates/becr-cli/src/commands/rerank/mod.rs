@@ -136,7 +136,7 @@ impl Args {
     }
 }
 
-/// What is re-ranked: a run, and the texts of its queries.
+/// The input: a run, and the texts of its queries.
 pub struct Input {
     candidates: Candidates,
     queries: Vec<Query>,
